@@ -350,7 +350,7 @@ def read_vehicles(values: object) -> tuple[VehicleType, ...] | None:
             read_capacity(capacity)
         if vehicle.name != read_name(vehicle.name):
             raise InstanceError.about("vehicles", f"the name {vehicle.name!r} has spaces around it.", "Remove them.")
-    if len(types) == 1 and types[0].is_plain and not types[0].name:
+    if len(types) == 1 and types[0].is_plain and not types[0].name and isinstance(types[0].capacity, int):
         return None
     return types
 

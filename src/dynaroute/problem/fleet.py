@@ -18,6 +18,8 @@ __all__ = ["TOLERANCE", "AlikeTypes", "VehicleType", "merge_alike"]
 
 TOLERANCE = 1e-6  # in the instance's units: smaller excesses of any limit count as rounding errors
 
+_MOST_BREAKS = 2  # in windows: checks try all their places
+
 
 @dataclass(frozen=True)
 class VehicleType:
@@ -133,6 +135,10 @@ class VehicleType:
         if self.overtime is not None and not isinstance(self.overtime, Overtime):
             raise InstanceError.about("overtime", f"{self.overtime!r} is no Overtime.", "Give an Overtime.")
         self._set("breaks", _read_tuple(self.breaks, Break, "breaks"))
+        by_driving = sum(each.window is None for each in self.breaks)
+        if by_driving > 1 or len(self.breaks) - by_driving > _MOST_BREAKS:
+            message = f"there are {len(self.breaks)} breaks."
+            raise InstanceError.about("breaks", message, "Give at most two in windows, and one after driving.")
         self._set("reload", _read_tuple(self.reload, str, "reload"))
         self._set("skills", frozenset(_read_tuple(self.skills, str, "skills")))
         if self.max_trips is not None and self.max_trips > 1 and not self.reload:

@@ -16,6 +16,7 @@ import numpy as np
 from dynaroute.base.display import LONGEST_ITEM, show_text
 from dynaroute.base.errors import SolutionError, Where
 from dynaroute.base.vocabulary import ViolationKind
+from dynaroute.problem.driving import list_loads
 from dynaroute.problem.instance import Instance
 from dynaroute.problem.judge import (
     Violation,
@@ -24,11 +25,19 @@ from dynaroute.problem.judge import (
     judge_fleet,
     judge_route,
     judge_statements,
-    measure_legs,
+    price_all,
 )
+from dynaroute.problem.judging.groups import judge_groups, judge_missing
 from dynaroute.problem.sketch import Sketch
 from dynaroute.problem.statements import NO_STATEMENTS, Statements
-from dynaroute.problem.timetable import RouteSchedule, assign_vehicles, measure_routes, schedule_route
+from dynaroute.problem.timetable import (
+    RouteSchedule,
+    assign_vehicles,
+    measure_routes,
+    price_left_out,
+    price_routes,
+    schedule_route,
+)
 
 __all__ = [
     "Solution",
@@ -104,6 +113,23 @@ class Solution:
     def cost(self, instance: Instance) -> float:
         """Total length of the routes under the instance's metric and rounding; open routes do not return.
 
+        Where anything has a price, it is money: the price of vehicles, distance, time and lateness, and the prizes of
+        customers who are not served.
+
+        Parameters
+        ----------
+        instance
+            The instance these routes belong to.
+        """
+        if instance.is_priced:
+            self._refuse_unknown_nodes(instance)
+            prices = price_routes(instance, self.routes, self.vehicle_types(instance))
+            return math.fsum([*prices, price_left_out(instance, self.routes)])
+        return self.length(instance)
+
+    def length(self, instance: Instance) -> float:
+        """Total length of the routes, whatever they cost.
+
         Parameters
         ----------
         instance
@@ -120,7 +146,7 @@ class Solution:
 
     def route_costs(self, instance: Instance) -> list[float]:
         """Length of each route."""
-        _refuse_unknown([customer for route in self.routes for customer in route], instance.size)
+        self._refuse_unknown_nodes(instance)
         fleet, vehicles = instance.fleet, self.vehicle_types(instance)
         return measure_routes(instance, self.routes, [fleet[kind] for kind in vehicles])
 
@@ -134,7 +160,9 @@ class Solution:
         """
         stated = self.stated_types(instance)
         if stated is None:
-            _refuse_unknown([customer for route in self.routes for customer in route], instance.size)
+            self._refuse_unknown_nodes(instance)
+            if instance.rules:
+                return tuple(choose_types(instance, self.routes))
             return assign_vehicles(instance, self.routes)
         for number, kind in enumerate(stated):
             if not 0 <= kind < len(instance.fleet):
@@ -157,9 +185,19 @@ class Solution:
         return tuple(places.get(name, -1) for name in self.vehicle_names)
 
     def loads(self, instance: Instance) -> list[int]:
-        """Load of each route, in the instance's stored units."""
-        _refuse_unknown([customer for route in self.routes for customer in route], instance.size)
+        """Load of each route, in the instance's stored units: the largest on board, in the first dimension."""
+        self._refuse_unknown_nodes(instance)
+        if instance.rules:
+            kinds = self.vehicle_types(instance)
+            return [
+                int(list_loads(instance, route, instance.fleet[kind])[:, 0].max())
+                for route, kind in zip(self.routes, kinds, strict=True)
+            ]
         return [int(instance.demands[list(route)].sum()) for route in self.routes]
+
+    def _refuse_unknown_nodes(self, instance: Instance) -> None:
+        nodes = [node for route in self.routes for node in route]
+        _refuse_unknown(nodes, instance.node_count - 1 if instance.rules else instance.size)
 
     def unserved(self, instance: Instance) -> list[int]:
         """Customers on no route.
@@ -222,17 +260,16 @@ def check(instance: Instance, solution: Solution) -> list[Violation]:
     customers = range(1, instance.size + 1)
     violations: list[Violation] = []
     visits: Counter[int] = Counter()
-    known = [
-        route if all(map(customers.__contains__, route)) else _drop_unknown(route, customers)
-        for route in solution.routes
-    ]
+    nodes = _list_known_nodes(instance)
+    known = [route if all(map(nodes.__contains__, route)) else _drop_unknown(route, nodes) for route in solution.routes]
     stated = solution.stated_types(instance)
     types = choose_types(instance, known) if stated is None else stated
     fleet = instance.fleet
     for number, (route, kind) in enumerate(zip(solution.routes, types, strict=True), start=1):
         for stop, customer in enumerate(route):
-            if customer not in customers:
+            if customer not in nodes:
                 violations.append(_explain_unknown(instance, solution, number, stop))
+            if customer not in customers:
                 continue
             visits[customer] += 1
             if visits[customer] > 1:
@@ -241,12 +278,9 @@ def check(instance: Instance, solution: Solution) -> list[Violation]:
         if 0 <= kind < len(fleet):
             violations += judge_route(instance, number, known[number - 1], fleet[kind])
     violations += judge_fleet(instance, types, solution.vehicle_names)
-    violations += [
-        Violation("missing", f"{called[0].upper()}{called[1:]} is not visited.", None, customer)
-        for customer in customers
-        if customer not in visits and (called := instance.called(customer))
-    ]
-
+    violations += judge_missing(instance, visits)
+    if instance.rules:
+        violations += judge_groups(instance, known)
     return violations + find_false_statements(instance, solution, types)
 
 
@@ -269,8 +303,8 @@ def find_false_statements(
         route_costs = None  # vehicles of different types may swap their routes
     if solution.stated_cost is None and route_costs is None:
         return found
-    customers = range(1, instance.size + 1)
-    if not all(map(customers.__contains__, (customer for route in solution.routes for customer in route))):
+    nodes = _list_known_nodes(instance)
+    if not all(map(nodes.__contains__, (node for route in solution.routes for node in route))):
         return found
     if types is None:
         types = choose_types(instance, solution.routes) if stated is None else stated
@@ -291,8 +325,15 @@ def _explain_unknown(instance: Instance, solution: Solution, number: int, stop: 
     return Violation("unknown", f"Route {number} visits {customer}, but {hint}.", number, customer)
 
 
-def _drop_unknown(route: tuple[int, ...], customers: range) -> tuple[int, ...]:
-    return tuple(customer for customer in route if customer in customers)
+def _list_known_nodes(instance: Instance) -> range:
+    """The nodes that a route may hold: customers, and with reloads or places these too."""
+    if instance.rules.isdisjoint(("reload", "places")):
+        return range(1, instance.size + 1)
+    return range(instance.node_count)
+
+
+def _drop_unknown(route: tuple[int, ...], nodes: range) -> tuple[int, ...]:
+    return tuple(node for node in route if node in nodes)
 
 
 def refuse_violations(violations: Sequence[Violation], whose: str = "") -> None:
@@ -311,14 +352,7 @@ def recompute_cost(instance: Instance, solution: Solution) -> float:
     """Price routes leg by leg in plain Python, for `check` and for tests of faster code."""
     stated = solution.stated_types(instance)
     types = choose_types(instance, solution.routes) if stated is None else stated
-    return _add_legs(instance, solution.routes, types)
-
-
-def _add_legs(instance: Instance, routes: Sequence[Sequence[int]], types: Sequence[int]) -> float:
-    fleet, legs = instance.fleet, []
-    for route, kind in zip(routes, types, strict=True):
-        legs.extend(measure_legs(instance, route, fleet[kind]))
-    return math.fsum(legs)
+    return price_all(instance, solution.routes, [instance.fleet[kind] for kind in types])
 
 
 def _plain_routes(routes: object) -> tuple[tuple[int, ...], ...]:

@@ -10,6 +10,7 @@ from itertools import accumulate, islice
 import numpy as np
 from numpy.typing import NDArray
 
+from dynaroute.problem.driving import list_loads, node_bounds, time_route
 from dynaroute.problem.fleet import TOLERANCE, VehicleType
 from dynaroute.problem.instance import Instance
 
@@ -25,6 +26,8 @@ __all__ = [
     "measure_depot_legs",
     "measure_route",
     "measure_routes",
+    "price_left_out",
+    "price_routes",
     "schedule_route",
 ]
 
@@ -44,7 +47,11 @@ class Stop:
     distance
         Distance driven so far.
     load
-        Delivered so far including this stop, in the instance's stored units.
+        Delivered so far including this stop, in the instance's stored units, in the first dimension of loads.
+    rest
+        Seconds of breaks between arrival and start.
+    on_board
+        Load on board when the vehicle leaves, in each dimension; empty where nothing but demands is carried.
     """
 
     customer: int
@@ -53,11 +60,13 @@ class Stop:
     leave: float
     distance: float
     load: int
+    rest: float = 0.0
+    on_board: tuple[int, ...] = ()
 
     @property
     def waiting(self) -> float:
         """Seconds of waiting until the window opens."""
-        return self.start - self.arrival
+        return self.start - self.arrival - self.rest
 
 
 @dataclass(frozen=True)
@@ -75,7 +84,11 @@ class RouteSchedule:
     end
         Return to the depot, in seconds; for an open route, the end of the last service.
     distance, load
-        Totals of the route.
+        Totals of the route; with pickups or reloads, the load is the largest on board.
+    breaks
+        Each break: its start, its end, and after how many stops it is taken.
+    driving
+        Seconds of driving.
     """
 
     vehicle: int
@@ -84,6 +97,8 @@ class RouteSchedule:
     end: float
     distance: float
     load: int
+    breaks: tuple[tuple[float, float, int], ...] = ()
+    driving: float = 0.0
 
     @property
     def duration(self) -> float:
@@ -98,13 +113,13 @@ class RouteSchedule:
 
 def measure_route(instance: Instance, route: _Route, vehicle: VehicleType) -> float:
     """Measure a route driven by this vehicle type; an open route does not return."""
-    nodes = _nodes_of(route, vehicle)
+    nodes = _nodes_of(instance, route, vehicle)
     return math.fsum(instance.leg_lengths(nodes[:-1], nodes[1:]))
 
 
 def measure_routes(instance: Instance, routes: Sequence[_Route], vehicles: Sequence[VehicleType]) -> list[float]:
     """Measure routes, each driven by its vehicle type, all at once: there may be thousands."""
-    nodes = [_nodes_of(route, vehicle) for route, vehicle in zip(routes, vehicles, strict=True)]
+    nodes = [_nodes_of(instance, route, vehicle) for route, vehicle in zip(routes, vehicles, strict=True)]
     origins = [node for stops in nodes for node in stops[:-1]]
     destinations = [node for stops in nodes for node in stops[1:]]
     legs = iter(instance.leg_lengths(origins, destinations).tolist())
@@ -118,8 +133,10 @@ def schedule_route(instance: Instance, route: _Route, vehicle: int) -> RouteSche
     late anyway is served on arrival.
     """
     kind = instance.fleet[vehicle]
-    nodes = _nodes_of(route, kind)
+    nodes = _nodes_of(instance, route, kind)
     customers = list(route)
+    if instance.rules:
+        return _schedule_by_rules(instance, route, vehicle, nodes)
     lengths = instance.leg_lengths(nodes[:-1], nodes[1:]).tolist()
     durations: list[float] = instance.leg_durations(nodes[:-1], nodes[1:]).tolist()
     service = [0.0] * len(route) if instance.service is None else instance.service[customers].tolist()
@@ -137,20 +154,100 @@ def schedule_route(instance: Instance, route: _Route, vehicle: int) -> RouteSche
         leave = start + service[index]
         stops.append(Stop(customer, arrival, start, leave, distances[index], loads[index]))
     end = leave if kind.end == "open" else leave + durations[-1]
-    return RouteSchedule(vehicle, departure, tuple(stops), end, math.fsum(lengths), loads[-1])
+    return RouteSchedule(
+        vehicle, departure, tuple(stops), end, math.fsum(lengths), loads[-1], driving=math.fsum(durations)
+    )
+
+
+def _schedule_by_rules(instance: Instance, route: _Route, kind: int, nodes: Sequence[int]) -> RouteSchedule:
+    """Compute the times of a route with any rules."""
+    times = time_route(instance, route, kind)
+    lengths = instance.leg_lengths(nodes[:-1], nodes[1:]).tolist()
+    loads = list_loads(instance, route, instance.fleet[kind])
+    is_customer = [0 < node <= instance.size for node in route]
+    given = [_first(instance, node) if served else 0 for node, served in zip(route, is_customer, strict=True)]
+    distances, delivered = list(accumulate(lengths)), list(accumulate(given))
+    stops = [
+        Stop(
+            node,
+            times.arrivals[index],
+            times.starts[index],
+            times.leaves[index],
+            distances[index],
+            delivered[index],
+            times.rests[index],
+            tuple(loads[index + 1].tolist()),
+        )
+        for index, node in enumerate(route)
+    ]
+    peak = int(loads[:, 0].max())
+    length = math.fsum(lengths)
+    return RouteSchedule(
+        kind, times.departure, tuple(stops), times.end, length, peak, times.breaks, driving=times.driving
+    )
+
+
+def _first(instance: Instance, node: int) -> int:
+    return int(instance.demands[node].reshape(-1)[0])
+
+
+def price_routes(instance: Instance, routes: Sequence[_Route], kinds: Sequence[int]) -> list[float]:
+    """Price routes, each driven by a type: their lengths, or money where anything has a price.
+
+    Parameters
+    ----------
+    instance
+        The problem.
+    routes
+        Routes over its customers and places.
+    kinds
+        Index of each route's vehicle type.
+    """
+    vehicles = [instance.fleet[kind] for kind in kinds]
+    lengths = measure_routes(instance, routes, vehicles)
+    if not instance.is_priced:
+        return lengths
+    prices = []
+    for route, kind, vehicle, length in zip(routes, kinds, vehicles, lengths, strict=True):
+        price = vehicle.fixed_cost + vehicle.distance_cost * length
+        if vehicle.time_cost > 0 or vehicle.overtime is not None or instance.late_costs is not None:
+            price += time_route(instance, route, kind).price(vehicle)
+        prices.append(price)
+    return prices
+
+
+def price_left_out(instance: Instance, routes: Sequence[_Route]) -> float:
+    """Add up the prizes that are lost: of alternatives without any that is served, the largest.
+
+    Parameters
+    ----------
+    instance, routes
+        The problem, and routes over its customers.
+    """
+    if instance.prizes is None:
+        return 0.0
+    is_lost = np.isfinite(instance.prizes)
+    is_lost[[node for route in routes for node in route if node <= instance.size]] = False
+    if instance.one_of is None:
+        return math.fsum(instance.prizes[is_lost].tolist())
+    labels = np.array(instance.one_of)
+    served = {instance.one_of[node] for route in routes for node in route if node <= instance.size}
+    single = math.fsum(instance.prizes[is_lost & (labels == "")].tolist())
+    groups = set(labels[is_lost].tolist()) - served - {""}
+    return single + math.fsum(float(instance.prizes[is_lost & (labels == label)].max()) for label in groups)
 
 
 def earliest_departure(instance: Instance, vehicle: VehicleType) -> float:
     """Earliest departure in seconds, when depot and shift are open; 0 without either."""
-    opening = 0.0 if instance.windows is None else float(instance.windows[0, 0])
+    opening = node_bounds(instance, instance.node_of(vehicle.start))[0]
     return opening if vehicle.shift is None else max(opening, vehicle.shift[0])
 
 
 def latest_end(instance: Instance, vehicle: VehicleType) -> float:
     """Latest end in seconds: the end of the shift and, unless the route is open, of the depot's window."""
     closing = math.inf
-    if instance.windows is not None and vehicle.end == "depot":
-        closing = float(instance.windows[0, 1])
+    if vehicle.end != "open":
+        closing = node_bounds(instance, instance.node_of(vehicle.end))[1]
     return closing if vehicle.shift is None else min(closing, vehicle.shift[1])
 
 
@@ -368,8 +465,9 @@ def _find_movers(
     return held[movers], changes[movers, np.arange(len(movers))]
 
 
-def _nodes_of(route: _Route, vehicle: VehicleType) -> list[int]:
-    return [0, *route] if vehicle.end == "open" else [0, *route, 0]
+def _nodes_of(instance: Instance, route: _Route, vehicle: VehicleType) -> list[int]:
+    start = instance.node_of(vehicle.start)
+    return [start, *route] if vehicle.end == "open" else [start, *route, instance.node_of(vehicle.end)]
 
 
 def _windows_of(instance: Instance, customers: list[int]) -> list[list[float]]:

@@ -53,7 +53,7 @@ def explain_unserved(instance: Instance, solution: Solution, most: int | None = 
     customers = solution.unserved(instance)[:most]
     if not customers:
         return ()
-    if instance.has_times and not instance.knows_times:
+    if instance.rules or (instance.has_times and not instance.knows_times):
         return tuple(Unserved(customer, "no route visits it") for customer in customers)
     candidates = list(list_candidates(instance, solution))
     found = [find_lacks(instance, candidate, np.array(customers)).tolist() for candidate in candidates]

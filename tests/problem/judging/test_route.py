@@ -1,0 +1,211 @@
+"""Each rule is judged: a plan that keeps it passes, one fault is one violation of its kind."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dynaroute.problem.fleet import VehicleType
+from dynaroute.problem.instance import Instance
+from dynaroute.problem.places import Place
+from dynaroute.problem.solution import Solution, check
+from dynaroute.problem.working_day import Break, Overtime
+
+LINE = [[0.0, 0.0], [10, 0], [20, 0], [30, 0]]
+FREE = math.inf
+LIFT = frozenset({"lift"})
+NONE: frozenset[str] = frozenset()
+ALWAYS = [0.0, FREE]
+
+
+def line(vehicles: tuple[VehicleType, ...] = (VehicleType(9),), **changes: Any) -> Instance:
+    """Three customers on a line, 10 seconds from one to the next."""
+    fields: dict[str, Any] = {"demands": [0, 2, 3, 4], "capacity": 9, "speed": 1.0} | changes
+    return Instance(np.array(LINE), vehicles=vehicles, **fields)
+
+
+def van(**fields: Any) -> tuple[VehicleType, ...]:
+    return (VehicleType(fields.pop("capacity", 9), **fields),)
+
+
+# the rule; right routes; wrong routes; the kind of their only violation
+CASES: dict[str, tuple[Instance, list[tuple[int, ...]], list[tuple[int, ...]], str]] = {
+    "pickups": (line(pickups=[0, 2, 0, 0]), [(3, 2, 1)], [(1, 2), (3,)], ""),
+    "too much on board": (line(van(capacity=9), pickups=[0, 3, 0, 0]), [(3, 2, 1)], [(1, 3, 2)], "overload"),
+    "a second dimension": (
+        line(van(capacity=(9, 2)), demands=[[0, 0], [2, 1], [3, 1], [4, 1]], dimensions=("kg", "pallets")),
+        [(1, 2), (3,)],
+        [(1, 2, 3)],
+        "overload",
+    ),
+    "a load at the start": (line(van(initial_load=4)), [(1, 2), (3,)], [(1, 2, 3)], "overload"),
+    "strict backhauls": (
+        line(demands=[0, 2, 3, 0], pickups=[0, 0, 0, 4], backhauls="strict"),
+        [(1, 2, 3)],
+        [(1, 3, 2)],
+        "backhaul",
+    ),
+    "no trip of backhauls alone": (
+        line(demands=[0, 2, 3, 0], pickups=[0, 0, 0, 4], backhauls="strict"),
+        [(1, 2, 3)],
+        [(1, 2), (3,)],
+        "backhaul",
+    ),
+    "a shipment's order": (
+        line(demands=[0, 0, 3, 4], pickups=[0, 3, 0, 0], partners=[0, 2, 1, 0]),
+        [(1, 2), (3,)],
+        [(3, 2, 1)],
+        "pair",
+    ),
+    "skills": (
+        line((VehicleType(9, "a"), VehicleType(9, "b", skills=LIFT)), skills=(NONE, LIFT, NONE, NONE)),
+        [(2, 3), (1,)],
+        [(1,), (2, 3)],
+        "skill",
+    ),
+    "allowed vehicles": (
+        line((VehicleType(9, "a"), VehicleType(9, "b")), vehicles_allowed=(NONE, frozenset({"b"}), NONE, NONE)),
+        [(2, 3), (1,)],
+        [(1,), (2, 3)],
+        "skill",
+    ),
+    "forbidden vehicles": (
+        line((VehicleType(9, "a"), VehicleType(9, "b")), vehicles_forbidden=(NONE, frozenset({"a"}), NONE, NONE)),
+        [(2, 3), (1,)],
+        [(1,), (2, 3)],
+        "skill",
+    ),
+    "reloads": (line(van(reload=("depot",), max_trips=2)), [(1, 2, 0, 3)], [(1, 0, 2, 0, 3)], "reload"),
+    "no other place": (
+        line(van(reload=("depot",)), places=(Place("home", 5, 5),)),
+        [(1, 2, 0, 3)],
+        [(1, 2, 4, 3)],
+        "place",
+    ),
+    "a second window": (
+        line(windows=[[ALWAYS] * 2, [[0, 12], [30, 40]], [ALWAYS] * 2, [ALWAYS] * 2]),
+        [(2, 1), (3,)],
+        [(1,), (2, 3)],
+        "",
+    ),
+    "between two windows": (
+        line(van(shift=(20, 100)), windows=[[ALWAYS] * 2, [[0, 12], [13, 25]], [ALWAYS] * 2, [ALWAYS] * 2]),
+        [(2, 3), (3,)],
+        [(1, 2, 3)],
+        "late",
+    ),
+    "a break": (line(van(breaks=(Break(5, (12, 25)),), shift=(0, 65))), [(1, 2, 3)], [(1,), (2,)], ""),
+    "no place for a break": (line(van(breaks=(Break(5, (2, 4)),), shift=(0, 61))), [(1, 2)], [(1, 2, 3)], "break"),
+    "driving": (line(van(max_driving=50)), [(1, 2), (1,)], [(1, 2, 3)], "driving"),
+    "overtime": (line(van(overtime=Overtime(30, 20, 1))), [(1, 2), (1,)], [(1, 2, 3)], "too_long"),
+    "a release": (
+        line(van(shift=(0, 90)), release=[0, 25, 0, 0]),
+        [(1, 2, 3)],
+        [(1,), (2, 3)],
+        "",
+    ),
+    "a late release": (line(van(shift=(0, 90)), release=[0, 0, 31, 0]), [(1,), (2,)], [(1, 2, 3)], "late"),
+    "a home": (
+        line(van(end="home", max_distance=40), places=(Place("home", 40, 0),)),
+        [(1, 2, 3)],
+        [(3, 2, 1)],
+        "too_far",
+    ),
+    "a place that closes": (
+        line(van(end="home"), places=(Place("home", 40, 0, (0, 45)),)),
+        [(1, 2, 3)],
+        [(2, 1, 3)],
+        "late",
+    ),
+    "a slow vehicle": (line(van(speed_factor=0.5, max_duration=100)), [(1, 2), (1,)], [(1, 2, 3)], "too_long"),
+    "a slow driver": (
+        line(van(service_factor=2, max_duration=100), service=[0, 10, 10, 10]),
+        [(1, 2), (1,)],
+        [(1, 2, 3)],
+        "too_long",
+    ),
+    "the same vehicle": (line(same_vehicle=("", "x", "x", "")), [(1, 2), (3,)], [(1,), (2, 3)], "group"),
+    "not together": (line(not_together=("", "x", "x", "")), [(1,), (2, 3)], [(1, 2), (3,)], "group"),
+    "one of two": (line(one_of=("", "x", "x", "")), [(1, 3)], [(1, 2, 3)], "group"),
+    "one of two, but none": (line(one_of=("", "x", "x", "")), [(2, 3)], [(3,)], "group"),
+    "an optional customer": (line(prizes=[FREE, FREE, 5, FREE]), [(1, 3)], [(1, 2)], "missing"),
+    "a priority": (line(priorities=[math.nan, math.nan, 0, math.nan]), [(1, 3)], [(1, 2)], "missing"),
+    "a price of lateness": (
+        line(windows=[ALWAYS, [0, 5], ALWAYS, [0, 5]], late_costs=[FREE, 2, FREE, FREE]),
+        [(1, 2)],
+        [(1, 2), (3,)],
+        "late",
+    ),
+    "a ride": (
+        line(demands=[0, 0, 0, 4], pickups=[0, 4, 0, 0], partners=[0, 3, 0, 1], max_ride=[FREE, 25, FREE, FREE]),
+        [(1, 2, 3)],
+        [(2, 1, 3)],
+        "",
+    ),
+    "a ride that is too long": (
+        line(
+            demands=[0, 0, 0, 4],
+            pickups=[0, 4, 0, 0],
+            partners=[0, 3, 0, 1],
+            max_ride=[FREE, 21, FREE, FREE],
+            service=[0, 0, 5, 0],
+        ),
+        [(2, 1, 3)],
+        [(1, 2, 3)],
+        "ride",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_plan_that_keeps_a_rule_has_only_missing_customers(case: str) -> None:
+    instance, right, _, _ = CASES[case]
+    routes = [route for number, route in enumerate(right) if not set(route) & {n for r in right[:number] for n in r}]
+    vehicles = tuple(range(len(routes))) if len(instance.fleet) > 1 else None
+    assert {found.kind for found in check(instance, Solution(tuple(routes), vehicles=vehicles))} <= {"missing"}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_fault_is_one_violation_of_its_kind(case: str) -> None:
+    instance, _, wrong, kind = CASES[case]
+    vehicles = tuple(range(len(wrong))) if len(instance.fleet) > 1 else None
+    found = [str(each.kind) for each in check(instance, Solution(tuple(wrong), vehicles=vehicles))]
+    ignored = "" if kind == "missing" else "missing"
+    assert [each for each in found if each != ignored] == ([kind] if kind else [])
+
+
+def test_a_stop_that_is_no_place_is_unknown_without_reloads() -> None:
+    assert [found.kind for found in check(line(), Solution(((1, 0, 2, 3),)))] == ["unknown"]
+
+
+def test_half_a_shipment_is_a_pair_that_is_broken() -> None:
+    optional: dict[str, Any] = {"prizes": [FREE, 5, 0, FREE]}
+    instance = line(demands=[0, 0, 3, 4], pickups=[0, 3, 0, 0], partners=[0, 2, 1, 0], **optional)
+    assert check(instance, Solution(((3,),))) == []
+    assert {found.kind for found in check(instance, Solution(((3, 1),)))} == {"pair"}
+    assert {found.kind for found in check(instance, Solution(((3, 2),)))} == {"pair"}
+
+
+def test_the_cost_is_money_as_soon_as_anything_has_a_price() -> None:
+    priced = VehicleType(9, fixed_cost=100, distance_cost=2, time_cost=0.5, overtime=Overtime(50, 60, 3))
+    instance = line((priced,), prizes=[FREE, 7, FREE, FREE])
+    plan = Solution(((2, 3),))
+    assert plan.length(instance) == 60
+    assert plan.cost(instance) == 100 + 120 + 30 + 30 + 7
+    assert check(instance, Solution(plan.routes, stated_cost=287)) == []
+    assert [found.kind for found in check(instance, Solution(plan.routes, stated_cost=60))] == ["cost"]
+
+
+def test_lateness_at_a_price_costs_by_the_second() -> None:
+    instance = line(windows=[ALWAYS, [0, 5], ALWAYS, [0, 25]], late_costs=[FREE, 2, FREE, 3])
+    assert Solution(((1, 2, 3),)).cost(instance) == 60 + 2 * 5 + 3 * 5
+
+
+def test_of_alternatives_that_are_all_left_out_the_largest_prize_is_lost() -> None:
+    instance = line(prizes=[FREE, 7, 5, FREE], one_of=("", "x", "x", ""))
+    assert Solution(((3,),)).cost(instance) == 60 + 7
+    assert Solution(((3, 2),)).cost(instance) == 60
+    assert check(instance, Solution(((3,),))) == []

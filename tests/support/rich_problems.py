@@ -1,0 +1,177 @@
+"""Random small problems with any combination of rules, and random routes over them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from dynaroute.problem.fleet import VehicleType
+from dynaroute.problem.instance import Instance
+from dynaroute.problem.places import Place
+from dynaroute.problem.solution import Solution
+from dynaroute.problem.working_day import Break, Overtime
+
+__all__ = ["RULE_MAKERS", "draw_problem", "draw_routes"]
+
+Fields = dict[str, Any]
+Random = np.random.Generator
+
+
+def draw_problem(random: Random, rules: set[str], size: int | None = None) -> Instance:
+    """A problem of 2 to 6 customers with these rules, and two types of vehicles, in whole minutes."""
+    count = int(random.integers(2, 7)) if size is None else size
+    first: Fields = {"capacity": 12, "name": "a", "count": 3}
+    second: Fields = {"capacity": 9, "name": "b"}
+    fields: Fields = {
+        "coordinates": random.integers(0, 40, (count + 1, 2)).astype(float),
+        "demands": np.array([0, *random.integers(0, 5, count)]),
+        "capacity": 12,
+        "speed": 1.0,
+        "service": np.array([0.0, *random.integers(0, 9, count)]),
+    }
+    for rule in sorted(rules):
+        RULE_MAKERS[rule](random, count, fields, first, second)
+    return Instance(**fields, vehicles=(VehicleType(**first), VehicleType(**second)))
+
+
+def draw_routes(random: Random, instance: Instance) -> Solution:
+    """Random routes over most customers, with reloads where vehicles may."""
+    order = random.permutation(np.arange(1, instance.size + 1))[: int(random.integers(1, instance.size + 1))].tolist()
+    cuts = sorted(random.integers(0, len(order) + 1, int(random.integers(0, 3))).tolist())
+    parts = [order[start:end] for start, end in zip([0, *cuts], [*cuts, len(order)], strict=True)]
+    routes, kinds = [], []
+    for part in filter(None, parts):
+        kind = int(random.integers(len(instance.fleet)))
+        reloads = [instance.node_of(name) for name in instance.fleet[kind].reload]
+        if reloads and len(part) > 1 and random.random() < 0.7:
+            part.insert(int(random.integers(1, len(part))), int(random.choice(reloads)))
+        routes.append(tuple(part))
+        kinds.append(kind)
+    return Solution(tuple(routes), vehicles=tuple(kinds))
+
+
+def _two_windows(random: Random, count: int) -> np.ndarray[Any, Any]:
+    windows = np.tile([[0.0, math.inf]], (count + 1, 2, 1))
+    for node in range(1, count + 1):
+        first = random.integers(0, 60)
+        second = first + 20 + random.integers(5, 60)
+        windows[node] = [[first, first + 20], [second, second + random.integers(5, 40)]]
+    return windows
+
+
+def _set_windows(random: Random, count: int, fields: Fields, *_: Fields) -> None:
+    fields["windows"] = _two_windows(random, count)
+
+
+def _set_one_window(random: Random, count: int, fields: Fields, *_: Fields) -> None:
+    if "windows" not in fields:
+        opens = random.integers(0, 90, count + 1).astype(float)
+        fields["windows"] = np.stack([opens, opens + random.integers(10, 90, count + 1)], axis=1)
+        fields["windows"][0] = [0, 300]
+
+
+def _set_dimensions(random: Random, count: int, fields: Fields, first: Fields, second: Fields) -> None:
+    for key in ("demands", "pickups"):
+        if key in fields:
+            other = np.array([0, *random.integers(0, 4, count)])
+            fields[key] = np.stack([fields[key], np.where(fields[key] > 0, other, 0)], axis=1)
+    if "partners" in fields:
+        fields["pickups"][1] = fields["demands"][2]
+    fields["dimensions"] = ("kg", "pallets")
+    first["capacity"], second["capacity"] = (12, 8), (9, 9)
+    for vehicle in (first, second):
+        if "initial_load" in vehicle:
+            vehicle["initial_load"] = (vehicle["initial_load"], 0)
+
+
+def _set_shipments(random: Random, count: int, fields: Fields, *_: Fields) -> None:
+    """Pair customers 1 and 2: what the one hands over, the other gets."""
+    pickups = fields.setdefault("pickups", np.zeros(count + 1, dtype=int))
+    amount = int(random.integers(0, 5))
+    fields["demands"][[1, 2]] = [0, amount]
+    pickups[[1, 2]] = [amount, 0]
+    partners = np.zeros(count + 1, dtype=int)
+    partners[[1, 2]] = [2, 1]
+    fields["partners"] = partners
+
+
+def _set_some(key: str, draw: Callable[[Random], float], without: float) -> Callable[..., None]:
+    def set_field(random: Random, count: int, fields: Fields, *_: Fields) -> None:
+        values = [draw(random) if random.random() < 0.6 else without for _ in range(count)]
+        fields[key] = np.array([without, *values])
+
+    return set_field
+
+
+def _set_labels(key: str) -> Callable[..., None]:
+    def set_field(random: Random, count: int, fields: Fields, *_: Fields) -> None:
+        fields[key] = ("", *random.choice(["", "x", "y"], count).tolist())
+
+    return set_field
+
+
+def _set_vehicle(**given: Any) -> Callable[..., None]:
+    def set_field(random: Random, count: int, fields: Fields, first: Fields, second: Fields) -> None:
+        first |= given
+        if random.random() < 0.5:
+            second |= given
+
+    return set_field
+
+
+def _set_places(random: Random, count: int, fields: Fields, first: Fields, second: Fields) -> None:
+    fields["places"] = (Place("home", 5, 5, (3, 400)), Place("yard", 30, 9, loading=2))
+    first["start"] = "home"
+    second["end"] = str(random.choice(["home", "open", "yard"]))
+
+
+def _set_reload(random: Random, count: int, fields: Fields, first: Fields, second: Fields) -> None:
+    first |= {"reload": ("depot",), "loading": 5, "max_trips": 2}
+    if "places" in fields:
+        second |= {"reload": ("depot", "yard"), "loading": 1}
+
+
+def _set_skills(random: Random, count: int, fields: Fields, first: Fields, second: Fields) -> None:
+    none: frozenset[str] = frozenset()
+    chosen = random.integers(0, 4, count)
+    first["skills"] = frozenset({"lift"})
+    fields["skills"] = (none, *(frozenset({"lift"}) if each == 1 else none for each in chosen))
+    fields["vehicles_allowed"] = (none, *(frozenset({"b"}) if each == 2 else none for each in chosen))
+    fields["vehicles_forbidden"] = (none, *(frozenset({"b"}) if each == 3 else none for each in chosen))
+
+
+# In the order in which `sorted` gives their names; a maker may change what an earlier one set.
+RULE_MAKERS: dict[str, Callable[..., None]] = {
+    "a window": _set_one_window,
+    "backhauls": lambda random, count, fields, *_: fields.update(
+        {"backhauls": "strict", "pickups": np.array([0, *random.integers(0, 3, count)])}
+    ),
+    "breaks": lambda random, count, fields, first, second: (
+        first.update(breaks=(Break(10, (30, 45)),)),
+        second.update(breaks=(Break(7, after_driving=60), Break(5, (10, 40)))),
+    ),
+    "costs": _set_vehicle(fixed_cost=20, distance_cost=0.5, time_cost=0.25),
+    "initial_load": _set_vehicle(initial_load=3),
+    "late_costs": _set_some("late_costs", lambda random: float(random.integers(1, 5)), math.inf),
+    "limits": _set_vehicle(max_duration=120, shift=(5, 250), max_stops=4),
+    "max_driving": _set_vehicle(max_driving=90),
+    "not_together": _set_labels("not_together"),
+    "one_of": _set_labels("one_of"),
+    "overtime": _set_vehicle(overtime=Overtime(40, 60, 0.5)),
+    "pickups": lambda random, count, fields, *_: fields.update(pickups=np.array([0, *random.integers(0, 3, count)])),
+    "places": _set_places,
+    "priorities": _set_some("priorities", lambda random: float(random.integers(0, 101)), math.nan),
+    "prizes": _set_some("prizes", lambda random: float(random.integers(0, 60)), math.inf),
+    "release": _set_some("release", lambda random: float(random.integers(0, 40)), 0.0),
+    "reload": _set_reload,
+    "same_vehicle": _set_labels("same_vehicle"),
+    "service_factor": _set_vehicle(service_factor=1.5),
+    "shipments": _set_shipments,
+    "skills": _set_skills,
+    "speed_factor": _set_vehicle(speed_factor=0.5),
+    "windows": _set_windows,
+    "z dimensions": _set_dimensions,
+}
