@@ -144,7 +144,7 @@ def _set_skills(random: Random, count: int, fields: Fields, first: Fields, secon
 
 
 # In the order in which `sorted` gives their names; a maker may change what an earlier one set.
-RULE_MAKERS: dict[str, Callable[..., None]] = {
+RULE_MAKERS: dict[str, Callable[..., object]] = {
     "a window": _set_one_window,
     "backhauls": lambda random, count, fields, *_: fields.update(
         {"backhauls": "strict", "pickups": np.array([0, *random.integers(0, 3, count)])}
