@@ -11,6 +11,7 @@ from functools import cache
 from typing import Literal, NamedTuple
 
 from dynaroute.base.errors import UnsupportedError, Where
+from dynaroute.formats.tables.cells.units import find_unit
 from dynaroute.formats.tables.words import STOPS, is_depot, read_truth, simplify, spell
 from dynaroute.formats.text import shorten
 from dynaroute.formats.unsupported_words import (
@@ -34,6 +35,7 @@ __all__ = [
     "UNSUPPORTED",
     "Owner",
     "Request",
+    "find_load",
     "find_request",
     "holds_clock_times",
     "holds_number",
@@ -77,6 +79,7 @@ class Request(NamedTuple):
 
 _NOTHING = frozenset(map(simplify, NOTHING.split(",")))
 _KINDS: dict[Owner, tuple[Kind, ...]] = {"problem": OF_PROBLEMS, "stops": OF_STOPS, "vehicles": OF_VEHICLES}
+_LOADS = frozenset(("weight", "pounds", "volume", "pieces", "pallets", "boxes"))
 _CLOCK = re.compile(r"\b[0-9]{1,2}(?::[0-9]{2}|\s*(?:uhr|h|am|pm)\b)", re.IGNORECASE)
 _MONEY = re.compile(r"[€$£¥]")
 _DIGIT = re.compile(r"[0-9]")
@@ -84,7 +87,7 @@ _DIGIT_ABOVE_0 = re.compile(r"[1-9]")
 
 # A field of a format for programs with one of these words restricts routes or changes their cost.
 _CONSTRAINT = re.compile(
-    r"vehicles?|trucks?|fleet|drones?|drivers?|salesm[ae]n|depots|routes?|trips?"
+    r"vehicles?|trucks?|fleet|agents?|drones?|drivers?|salesm[ae]n|depots|routes?|trips?"
     r"|distances?|durations?|times?|timewindows?|windows?|ready|due|deadlines?|horizon|periods?|shifts?|breaks?"
     r"|earliest|latest|release|standtime|speeds?|service|servicetime|handling|unloading"
     r"|pickups?|delivery|deliveries|backhauls?|linehauls?|precedences?|skills?|compatibility|compartments?"
@@ -142,6 +145,15 @@ def find_request(heading: str, texts: Sequence[str], owner: Owner) -> Request | 
     if owner == "vehicles" and _MONEY.search(heading) and holds_number(texts):
         return Request(heading, "a cost of vehicles")
     return None
+
+
+def find_load(heading: str, texts: Sequence[str]) -> Request | None:
+    """Find out whether a column or key of stops beside their demands is a second load, such as pallets."""
+    meaning, unit = STOPS.look_up(_DIGIT.sub(" ", heading)), find_unit(heading)  # "demand 2" is a demand, too
+    is_load = (meaning is not None and meaning.role == "demand" and meaning.tier < 2) or (
+        meaning is None and unit is not None and unit.family in _LOADS
+    )
+    return Request(heading, "a second load") if is_load and holds_number(texts) else None
 
 
 def _find_time(heading: str, simple: str, texts: Sequence[str]) -> Request | None:

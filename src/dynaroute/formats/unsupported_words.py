@@ -105,7 +105,13 @@ OF_ALL = (
         "crew, helper, helpers, two man, 2 man / beifahrer*, helfer*, 2 mann, zwei mann / équipage / ayudante*",
     ),
 )
-OF_PROBLEMS = (Kind("a further depot", "something", "depots"),)
+OF_PROBLEMS = (
+    Kind("a further depot", "something", "depots", "depot"),
+    Kind("an objective", "something", "objective, objectives", hint="Give it as the option objective."),
+    Kind("a number of trips", "something", "reload*, *reloads"),
+    Kind("an order of stops", "something", "pairs"),
+    Kind("a matrix", "something", "*matrix, *matrices", hint="Call it distances, or durations if it holds times."),
+)
 OF_STOPS = (
     Kind(
         "a pickup",
@@ -167,6 +173,7 @@ OF_STOPS = (
         "mandatory, must visit, obligatory / pflicht, pflichtstopp*, pflichtbesuch*, verpflichtend* / "
         "obligatoire* / obligatori*",
     ),
+    Kind("an optional stop", "no", "mandatory, obligatory / verpflichtend* / obligatoire* / obligatori*", "required"),
     Kind("a cancelled stop", "something", "cancelled, canceled / storn* / annulé*, annulation / anulad*, cancelad*"),
     Kind(
         "one of several depots",
@@ -294,9 +301,9 @@ OF_VEHICLES = (
     Kind(
         "a second capacity",
         "number",
-        "*capacity*, payload, load, loads, max load, volume*, weight*, pallet*, boxes, crates, parcels, kg, m3, "
-        "cbm / *beladung*, *kapazität*, *nutzlast*, *zuladung*, *volumen*, gewicht*, palette*, stellplätze, kisten, "
-        "ladung / capacité*, charge*, poids, palettes, colis / capacidad*, carga*, peso*, palés, palets, cajas",
+        "*capacity*, *capacities, payload, load, loads, max load, volume*, weight*, pallet*, boxes, crates, parcels, "
+        "kg, m3, cbm / *beladung*, *kapazität*, *nutzlast*, *zuladung*, *volumen*, gewicht*, palette*, stellplätze, "
+        "kisten, ladung / capacité*, charge*, poids, palettes, colis / capacidad*, carga*, peso*, palés, palets, cajas",
     ),
     Kind(
         "a working time",

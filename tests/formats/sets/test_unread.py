@@ -37,6 +37,7 @@ def refuse(name: str, values: Any) -> None:
         "backhaul_class",
         "vehicle_capacity",
         "num_vehicles",
+        "num_agents",
         "speed",
         "prize",
         "penalty",

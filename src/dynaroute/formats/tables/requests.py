@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from dynaroute.base.errors import FormatError, UnsupportedError, Where
 from dynaroute.formats.tables.cells.amounts import is_blank
-from dynaroute.formats.tables.cells.units import find_unit
 from dynaroute.formats.tables.headers import Column, advise_columns
 from dynaroute.formats.tables.table import Table
-from dynaroute.formats.tables.words import STOPS
 from dynaroute.formats.unsupported import (
     Owner,
     Request,
+    find_load,
     find_request,
-    holds_number,
     refuse_requests,
     says_something,
 )
@@ -25,8 +22,6 @@ __all__ = ["holds_places", "refuse_requests_of_stops", "refuse_requests_of_vehic
 
 _TIMES = ("window", "earliest", "latest")
 _SHIFTS = ("shift_start", "shift_end")
-_NUMBER = re.compile(r"[0-9]+")
-_LOADS = frozenset(("weight", "pounds", "volume", "pieces", "pallets", "boxes"))
 
 
 def refuse_requests_of_stops(table: Table) -> None:
@@ -69,15 +64,10 @@ def _find_requests(table: Table, owner: Owner) -> list[tuple[Column, Request]]:
 
 def _find_load(table: Table, column: Column) -> Request | None:
     """Find a second load, such as pallets beside kilograms, unless the user said which one counts."""
-    demand, unit = table.header.columns["demand"], find_unit(column.heading)
-    meaning = STOPS.look_up(_NUMBER.sub(" ", column.heading))  # "demand 2" is a demand, too
-    is_load = (meaning is not None and meaning.role == "demand" and meaning.tier < 2) or (
-        meaning is None and unit is not None and unit.family in _LOADS
-    )
-    texts = _texts(table, column)
-    if column.is_ignored or demand.tier < 0 or not is_load or not holds_number(texts):
+    demand, texts = table.header.columns["demand"], _texts(table, column)
+    if column.is_ignored or demand.tier < 0 or texts == _texts(table, demand):
         return None
-    return None if texts == _texts(table, demand) else Request(column.heading, "a second load")
+    return find_load(column.heading, texts)
 
 
 def _advise_to_use(table: Table, found: list[tuple[Column, Request]]) -> list[tuple[Column, Request]]:
