@@ -1,4 +1,4 @@
-"""Random instances: the paper's distribution, the published test sets, and the X set's distribution.
+"""Random instances: those of the paper, of RouteFinder and of the X set, and the published test sets.
 
 Every function draws whole arrays at once and takes its random state as an argument.
 """
@@ -13,6 +13,7 @@ from dynaroute.draw.paper import (
     published_set,
     usual_capacity,
 )
+from dynaroute.draw.variants import VARIANT_SET_COUNT, VARIANTS, Variant, VariantSet, draw_variant_set
 from dynaroute.draw.x_set import (
     CLUSTER_DECAY,
     CLUSTER_SEEDS,
@@ -34,14 +35,19 @@ __all__ = [
     "PUBLISHED_SETS",
     "RICH_QUADRANTS",
     "ROUTE_LENGTHS",
+    "VARIANTS",
+    "VARIANT_SET_COUNT",
     "CustomerPositions",
     "DemandKind",
     "DepotPosition",
     "InstanceArrays",
     "PublishedSet",
+    "Variant",
+    "VariantSet",
     "XSettings",
     "draw_paper_set",
     "draw_published_set",
+    "draw_variant_set",
     "draw_x_set",
     "published_set",
     "usual_capacity",

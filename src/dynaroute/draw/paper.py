@@ -17,6 +17,7 @@ __all__ = [
     "draw_paper_set",
     "draw_published_set",
     "published_set",
+    "refuse_seed",
     "usual_capacity",
 ]
 
@@ -118,13 +119,18 @@ def draw_published_set(
     usual = published_set(size)
     count = usual.count if count is None else count
     held = _check_set(size, count, usual.capacity if capacity is None else capacity)
-    if not 0 <= seed < 2**32:
-        raise OptionError.about("seed", f"the seed {seed} is out of range.", "Use 0 to 4294967295 for a published set.")
+    refuse_seed(seed)
     random = np.random.RandomState(seed)  # the published sets were drawn with this old generator
     depot = random.uniform(size=(count, 2))
     locations = random.uniform(size=(count, size, 2))
     demands = random.randint(1, LARGEST_PAPER_DEMAND + 1, (count, size)).astype(np.int64)
     return InstanceArrays(depot, locations, demands, np.full(count, held))
+
+
+def refuse_seed(seed: int) -> None:
+    """Raise if numpy's legacy generator does not take a seed."""
+    if not 0 <= seed < 2**32:
+        raise OptionError.about("seed", f"the seed {seed} is out of range.", "Use 0 to 4294967295 for a published set.")
 
 
 def _check_set(size: int, count: int, capacity: int | None) -> int:

@@ -136,7 +136,9 @@ FORMATS = {
         holds_fleets=True,
         holds_details=True,
     ),
-    ".npz": Format(parse=lambda content, source, _: parse_npz(content, source=source), format_set=format_npz),
+    ".npz": Format(
+        parse=lambda content, source, _: parse_npz(content, source=source), format_set=format_npz, holds_fleets=True
+    ),
     ".parquet": Format(
         parse=lambda content, source, _: parse_parquet(content, source=source),
         format_set=format_parquet,

@@ -128,3 +128,40 @@ def test_many_instances_go_into_one_set(tmp_path: Path) -> None:
     invoke("generate", "--size", "50", "--count", "4", "--out", tmp_path / "a.npz")
 
     assert [instance.size for instance in read_set(tmp_path / "a.npz")] == [50] * 4
+
+
+# RouteFinder's variants
+
+
+def test_a_published_variant_is_routefinders_file(tmp_path: Path) -> None:
+    arguments = ("--published", "--variant", "vrptw", "--size", "100", "--count", "1000", "--seed", "1234")
+
+    document = invoke_json("generate", *arguments, "--out", tmp_path / "tw.npz")
+
+    assert (document["count"], document["capacity"]) == (1000, {"smallest": 50, "largest": 50})
+    with np.load(tmp_path / "tw.npz") as arrays:
+        assert arrays["locs"].shape == (1000, 101, 2)
+        assert arrays["time_windows"][0, 0] == pytest.approx([0, 4.6])
+
+
+def test_a_variant_can_be_written_in_other_formats(tmp_path: Path) -> None:
+    result = invoke(
+        "generate", "--published", "--variant", "OVRPL", "--size", "9", "--count", "2", "--out", tmp_path / "a.json"
+    )
+
+    assert "different instances" in result.stderr
+    assert [instance.fleet[0].end for instance in read_set(tmp_path / "a.json")] == ["open", "open"]
+
+
+@pytest.mark.parametrize(
+    ("words", "field"),
+    [
+        (["--variant", "vrptw"], "--variant"),
+        (["--published", "--variant", "vrpx"], "--variant"),
+        (["--published", "--variant", "vrptw", "--capacity", "40"], "--capacity"),
+        (["--published", "--variant", "vrptw", "--time-windows"], "--time-windows"),
+        (["--published", "--variant", "vrptw", "--customers", "clustered"], "--customers"),
+    ],
+)
+def test_a_variant_takes_no_other_distribution(tmp_path: Path, words: list[str], field: str) -> None:
+    assert_refused(invoke("generate", "--size", "9", *words, "--out", tmp_path / "a.npz"), f"field {field}:")

@@ -49,6 +49,15 @@ def generate(
             "500; 100 of 1000.",
         ),
     ] = False,
+    variant: Annotated[
+        str | None,
+        typer.Option(
+            "--variant",
+            metavar="NAME",
+            help="With --published: RouteFinder's set of a variant, such as vrptw, ovrpbltw, vrpmb or mdvrptw: 1000 "
+            "instances of N = 50 or 100.",
+        ),
+    ] = None,
     customers: Annotated[
         CustomerPositions | None, typer.Option(help="Where customers lie.", rich_help_panel=X_PANEL)
     ] = None,
@@ -90,11 +99,29 @@ def generate(
 
     Example:
       dynaroute generate --size 100 --published --out test.npz
+      dynaroute generate --size 100 --published --variant vrptw --out vrptw.npz
       dynaroute generate --size 200 --customers clustered --out clustered.vrp
       dynaroute generate --size 50 --time-windows --width 30 --out day.txt
     """
     of_windows = {"share": share, "width": width, "horizon": horizon, "service": service}
     given = {name: value for name, value in of_windows.items() if value is not None}
+    if variant is not None:
+        clashes = {
+            "--time-windows": time_windows,
+            "--capacity": capacity,
+            "--customers": customers,
+            "--depot": depot,
+            "--demand": demand,
+            "--route-length": route_length,
+            **{f"--{name}": value for name, value in given.items()},
+        }
+        for option, value in clashes.items():
+            if value:
+                raise OptionError.about(option, "it cannot be combined with --variant.", "Leave out one of the two.")
+        if not published:
+            raise OptionError.about("--variant", "it only applies to published sets.", "Add --published.")
+        _generate_variant(variant, size, out, count, seed, json)
+        return
     if time_windows:
         clashes = {"--published": published, "--depot": depot, "--demand": demand, "--route-length": route_length}
         for option, value in clashes.items():
@@ -131,17 +158,47 @@ def generate(
         drawn = draw_paper_set(size, wanted, np.random.default_rng(seed), capacity)
     instances = drawn.instances()
     write(replace(instances[0], name=out.stem) if wanted == 1 else instances, out)
-    if published and wanted != whole:
+    if published:
+        _tell_of_other_count(wanted, whole)
+
+    _report(out, wanted, size, seed, int(drawn.capacity.min()), int(drawn.capacity.max()), json)
+
+
+def _tell_of_other_count(wanted: int, whole: int) -> None:
+    if wanted != whole:
         print_note(
             f"the published set has {whole} instances, drawn at once; {wanted} are different instances, not a part of "
             "it."
         )
 
-    if json:
-        capacities = {"smallest": int(drawn.capacity.min()), "largest": int(drawn.capacity.max())}
-        print_json({"out": str(out), "count": wanted, "size": size, "seed": seed, "capacity": capacities})
+
+def _generate_variant(name: str, size: int, out: Path, count: int | None, seed: int, json: bool) -> None:
+    from dynaroute.base.files import write_bytes
+    from dynaroute.draw import VARIANT_SET_COUNT, VARIANTS, draw_variant_set
+    from dynaroute.formats import write
+
+    if name.lower() not in VARIANTS:
+        remedy = f"Use one of {', '.join(VARIANTS)}."
+        raise OptionError.about("--variant", f"the variant {name!r} is unknown.", remedy)
+    wanted = VARIANT_SET_COUNT if count is None else count
+    refuse_large_set(wanted, wanted * size, "--size, --count")
+    drawn = draw_variant_set(VARIANTS[name.lower()], size, wanted, seed)
+    if out.suffix.lower() == ".npz":
+        write_bytes(out, drawn.to_npz())
     else:
-        print_line(f"wrote {out}: {count_of(wanted, 'instance')} of {count_of(size, 'customer')}, seed {seed}")
+        instances = drawn.instances()
+        write(replace(instances[0], name=out.stem) if wanted == 1 else instances, out)
+    _tell_of_other_count(wanted, VARIANT_SET_COUNT)
+    _report(out, wanted, size, seed, drawn.capacity, drawn.capacity, json)
+
+
+def _report(out: Path, count: int, size: int, seed: int, smallest: int, largest: int, json: bool) -> None:
+    """Print what was written."""
+    if json:
+        capacities = {"smallest": smallest, "largest": largest}
+        print_json({"out": str(out), "count": count, "size": size, "seed": seed, "capacity": capacities})
+    else:
+        print_line(f"wrote {out}: {count_of(count, 'instance')} of {count_of(size, 'customer')}, seed {seed}")
 
 
 def _generate_with_windows(
@@ -165,8 +222,4 @@ def _generate_with_windows(
         settings = SolomonSettings(size, customers or "uniform", **given, **held)
     instances = draw_solomon_set(settings, count, np.random.default_rng(seed))
     write(replace(instances[0], name=out.stem) if count == 1 else instances, out)
-    if json:
-        capacities = {"smallest": settings.capacity, "largest": settings.capacity}
-        print_json({"out": str(out), "count": count, "size": size, "seed": seed, "capacity": capacities})
-    else:
-        print_line(f"wrote {out}: {count_of(count, 'instance')} of {count_of(size, 'customer')}, seed {seed}")
+    _report(out, count, size, seed, settings.capacity, settings.capacity, json)

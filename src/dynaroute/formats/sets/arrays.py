@@ -17,7 +17,7 @@ from dynaroute.base.limits import refuse_large_set
 from dynaroute.formats.numbers import ROUNDED_DECIMALS, find_common_denominator, instance_from_arrays
 from dynaroute.problem.instance import Instance
 
-__all__ = ["KEYS", "SHAPES", "make_instances", "refuse_faulty_shapes"]
+__all__ = ["KEYS", "SHAPES", "make_instances", "refuse_faulty_shapes", "undivide"]
 
 KEYS = ("depot", "locs", "demand", "capacity")
 SHAPES = "depot (N, 2), locs (N, n, 2), demand (N, n), capacity (N,)"
@@ -68,7 +68,7 @@ def make_instances(arrays: Mapping[str, NDArray[Any]], stem: str) -> list[Instan
     count = len(arrays["locs"])
     depot, locs, demand = _part_depot(arrays)
     is_apart = arrays.get("capacity", _COLUMN).ndim == 2  # some libraries divide demands but keep the capacity
-    demand, capacity = _undivide(demand, _read_capacity(arrays, count), is_certain=is_apart)
+    demand, capacity = undivide(demand, _read_capacity(arrays, count), is_certain=is_apart)
     coordinates = np.concatenate([depot[:, None], locs], axis=1).astype(np.float64)  # (N, n + 1, 2)
     instances = []
     for index in range(count):
@@ -111,8 +111,18 @@ def _read_capacity(arrays: Mapping[str, NDArray[Any]], count: int) -> NDArray[An
     return np.ones(count)
 
 
-def _undivide(demand: NDArray[Any], capacity: NDArray[Any], *, is_certain: bool) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Undo a division of demands by capacities, so that both are whole numbers; else return them unchanged."""
+def undivide(demand: NDArray[Any], capacity: NDArray[Any], *, is_certain: bool) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Undo a division of demands by capacities, so that both are whole numbers; else return them unchanged.
+
+    Parameters
+    ----------
+    demand
+        (N, n) numbers.
+    capacity
+        (N,) numbers.
+    is_certain
+        Whether demands below 1 are known to be fractions of the capacity.
+    """
     is_part = demand.dtype.kind == "f" and bool(((demand >= 0) & (demand <= 1)).all() and (demand % 1 != 0).any())
     if not is_part or not (capacity % 1 == 0).all():
         return demand, capacity

@@ -1,4 +1,4 @@
-"""The published test sets (.pkl): a list of tuples (depot, customers, demands, capacity)."""
+"""Published test sets (.pkl): a list of tuples (depot, customers, demands, capacity), and MVMoE's longer ones."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import numpy as np
 from dynaroute.base.errors import FormatError, UnsupportedError, Where, merge_notes, placed, warn_of_input
 from dynaroute.base.limits import refuse_large_set
 from dynaroute.formats.numbers import instance_from_arrays
+from dynaroute.formats.sets.mvmoe import FurtherRules, NamedKind, find_kind, read_further_rules
 from dynaroute.formats.sets.plain_pickle import PlainArray, load_plain_pickle
 from dynaroute.problem.instance import Instance
 
@@ -36,6 +37,7 @@ def parse_kool_pickle(content: bytes, *, source: str = "") -> list[Instance]:
         If the pickle holds more than plain data, has the wrong shape, or an instance is invalid.
     """
     stem = Path(source).stem
+    kind = find_kind(source)
     items = _require_sequence(load_plain_pickle(content), "document")
     # a few bytes can repeat one instance or customer many times
     refuse_large_set(len(items), sum(map(_count_customers, items)))
@@ -43,7 +45,7 @@ def parse_kool_pickle(content: bytes, *, source: str = "") -> list[Instance]:
     with merge_notes(source):
         for index, item in enumerate(items):
             with placed(partial(_place_within, index)):
-                instances.append(_read_instance(item, f"{stem}-{index + 1}"))
+                instances.append(_read_instance(item, f"{stem}-{index + 1}", kind))
     return instances
 
 
@@ -61,12 +63,11 @@ def _place_within(index: int, where: Where) -> Where:
     return replace(where, field=f"[{index}]{fields.get(where.field, f'.{where.field}')}")
 
 
-def _read_instance(item: object, name: str) -> Instance:
+def _read_instance(item: object, name: str, kind: NamedKind) -> Instance:
     parts = _require_sequence(item, None)
     if len(parts) < 4:
         raise _wrong_shape(None)
     depot, customers, demands, capacity = (_unwrap(part) for part in parts[:4])
-    _pass_over(parts[4:], demands)
     if isinstance(depot, list | tuple) and len(depot) == 1 and isinstance(depot[0], list | tuple):  # [[x, y]]
         depot = depot[0]
     if isinstance(parts[3], PlainArray) and isinstance(capacity, list) and len(capacity) == 1:
@@ -84,7 +85,11 @@ def _read_instance(item: object, name: str) -> Instance:
     limits = _require_numbers([capacity], "capacity")
     try:
         coordinates = np.array(flat, dtype=np.float64).reshape(-1, 2)
-        return instance_from_arrays(coordinates, _as_array(loads), _as_array(limits).reshape(()), name)
+        instance = instance_from_arrays(coordinates, _as_array(loads), _as_array(limits).reshape(()), name)
+        further = read_further_rules([_unwrap(part) for part in parts[4:]], instance.size, kind)
+        if further is None:
+            _pass_over(parts[4:], demands)
+        return (further or FurtherRules()).add_to(instance, kind)
     except OverflowError as error:
         raise _wrong_shape("customers") from error
 

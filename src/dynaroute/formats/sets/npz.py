@@ -1,4 +1,4 @@
-"""Sets of instances as numpy archives (.npz) with the arrays depot, locs, demand and capacity."""
+"""Sets of instances as numpy archives (.npz), plain ones or in the arrays of RouteFinder."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ from dynaroute.base.errors import FormatError, Where, merge_notes, warn_of_input
 from dynaroute.base.limits import refuse_large_content
 from dynaroute.formats.limitations import refuse_what_cannot_be_stored
 from dynaroute.formats.numbers import write_loads
-from dynaroute.formats.sets.arrays import KEYS, SHAPES, make_instances, refuse_faulty_shapes
+from dynaroute.formats.sets.layouts import SetLayout, find_layout
+from dynaroute.formats.sets.routefinder import list_obstacles, make_variant_arrays
 from dynaroute.formats.sets.unread import refuse_constraint
 from dynaroute.problem.instance import Instance
 
@@ -61,24 +62,24 @@ def parse_npz(content: bytes, *, source: str = "") -> list[Instance]:
     refuse_large_content(content.count(_ENTRY) * _BYTES_OF_ENTRY)
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            names = archive.namelist()
-            arrays = _load_arrays(archive)
-            _refuse_constraints(archive, arrays["locs"].shape)
+            names = [name.removesuffix(".npy") for name in archive.namelist()]
+            layout = find_layout(names)
+            arrays = _load_arrays(archive, layout)
+            _refuse_constraints(archive, arrays["locs"].shape, layout)
     except _DAMAGES as error:
         raise FormatError(
             f"this is not a valid .npz archive ({textwrap.shorten(str(error), 80, placeholder=' ...')}).",
             remedy="Write it with numpy.savez, and copy it completely.",
         ) from error
     with merge_notes(source):
-        instances = make_instances(arrays, Path(source).stem)
-    ignored = [name.removesuffix(".npy") for name in names if name.removesuffix(".npy") not in KEYS]
-    if ignored:
-        warn_of_input(source, f"ignored the arrays {show_list(ignored)}; known arrays are {', '.join(KEYS)}.")
+        instances = layout.make_instances(arrays, Path(source).stem)
+    if ignored := [name for name in names if name not in layout.keys]:
+        warn_of_input(source, f"ignored the arrays {show_list(ignored)}; known arrays are {', '.join(layout.keys)}.")
     return instances
 
 
 def format_npz(instances: Sequence[Instance]) -> bytes:
-    """Write a set.
+    """Write a set, in the arrays of RouteFinder if an instance has more than capacities.
 
     Parameters
     ----------
@@ -92,8 +93,13 @@ def format_npz(instances: Sequence[Instance]) -> bytes:
     """
     for instance in instances:
         _refuse_what_cannot_be_stored(instance, instances[0].size)
-    coordinates = np.stack([instance.coordinates for instance in instances if instance.coordinates is not None])
     buffer = io.BytesIO()
+    if any(instance.parts_of_fleet for instance in instances):
+        for instance in instances:
+            refuse_what_cannot_be_stored("a .npz file", list_obstacles(instance))
+        np.savez(buffer, **make_variant_arrays(instances))  # type: ignore[arg-type]  # numpy's stub takes keywords for flags
+        return buffer.getvalue()
+    coordinates = np.stack([instance.coordinates for instance in instances if instance.coordinates is not None])
     np.savez(
         buffer,
         depot=coordinates[:, 0],
@@ -115,13 +121,13 @@ def _refuse_what_cannot_be_stored(instance: Instance, size: int) -> None:
     refuse_what_cannot_be_stored("a .npz file", obstacles)
 
 
-def _load_arrays(archive: zipfile.ZipFile) -> dict[str, NDArray[Any]]:
+def _load_arrays(archive: zipfile.ZipFile, layout: SetLayout) -> dict[str, NDArray[Any]]:
     names = archive.namelist()
-    keys = [key for key in KEYS if f"{key}.npy" in names]
+    keys = [key for key in layout.keys if f"{key}.npy" in names]
     for key in keys:
         if names.count(f"{key}.npy") != 1:
             raise FormatError(
-                f"the array {key} appears twice.", where=Where(field=key), remedy=f"The arrays are {SHAPES}."
+                f"the array {key} appears twice.", where=Where(field=key), remedy=f"The arrays are {layout.shapes}."
             )
     with warnings.catch_warnings():
         # numpy warns about headers from Python 2, but reads them correctly
@@ -129,18 +135,18 @@ def _load_arrays(archive: zipfile.ZipFile) -> dict[str, NDArray[Any]]:
         members = {key: archive.getinfo(f"{key}.npy") for key in keys}
         headers = {key: _read_header(archive, member) for key, member in members.items()}
         for key, header in headers.items():
-            _refuse_faulty_header(key, header)
-        refuse_faulty_shapes({key: header.shape for key, header in headers.items()})
+            _refuse_faulty_header(key, header, kinds="iufb" if key == "open_route" else "iuf")
+        layout.refuse_faulty_shapes({key: header.shape for key, header in headers.items()})
         return {key: _load_array(archive, member) for key, member in members.items()}
 
 
-def _refuse_constraints(archive: zipfile.ZipFile, locs: tuple[int, ...]) -> None:
+def _refuse_constraints(archive: zipfile.ZipFile, locs: tuple[int, ...], layout: SetLayout) -> None:
     """Refuse further arrays that routes may depend on."""
     count, size, _ = locs
     most = 2 * count * (size + 2)  # values that a window for each node has
     for member in archive.infolist():
         name = member.filename.removesuffix(".npy")
-        if name not in KEYS:
+        if name not in layout.keys:
             refuse_constraint("array", name, map(partial(_load_other, archive, most=most), [member]), (count, size))
 
 

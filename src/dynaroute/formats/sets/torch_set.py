@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from dynaroute.base.display import show_list
 from dynaroute.base.errors import FormatError, Where, merge_notes, warn_of_input
 from dynaroute.base.limits import refuse_large_set
-from dynaroute.formats.sets.arrays import KEYS, SHAPES, make_instances, refuse_faulty_shapes
+from dynaroute.formats.sets.arrays import SHAPES
+from dynaroute.formats.sets.layouts import find_layout
 from dynaroute.formats.sets.unread import refuse_constraint
 from dynaroute.problem.instance import Instance
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["parse_torch_set"]
 
-_ALIASES = {"loc": "locs", "demands": "demand"}
+_ALIASES = {"loc": "locs", "demands": "demand", "depot_xy": "depot", "node_xy": "locs", "node_demand": "demand"}
 _SHAPE = f"Save a dictionary of tensors ({SHAPES}), or a list with one such dictionary per instance."
 
 
@@ -44,16 +45,17 @@ def parse_torch_set(content: bytes, *, source: str = "") -> list[Instance]:
 
     state = parse_torch_file(content, "cpu")
     arrays = _stack(state) if isinstance(state, list | tuple) else _read_arrays(state, "document")
-    ignored = [str(key) for key in arrays if key not in KEYS]
-    known = {key: arrays[key] for key in KEYS if key in arrays}
-    refuse_faulty_shapes({key: array.shape for key, array in known.items()})
+    layout = find_layout(arrays)
+    ignored = [str(key) for key in arrays if key not in layout.keys]
+    known = {key: arrays[key] for key in layout.keys if key in arrays}
+    layout.refuse_faulty_shapes({key: array.shape for key, array in known.items()})
     count, size, _ = known["locs"].shape
     for key in ignored:
         refuse_constraint("tensor", key, [arrays[key]], (count, size))
     with merge_notes(source):
-        instances = make_instances(known, Path(source).stem)
+        instances = layout.make_instances(known, Path(source).stem)
     if ignored:
-        warn_of_input(source, f"ignored the tensors {show_list(ignored)}; known tensors are {', '.join(KEYS)}.")
+        warn_of_input(source, f"ignored the tensors {show_list(ignored)}; known tensors are {', '.join(layout.keys)}.")
     return instances
 
 
@@ -94,7 +96,8 @@ def _read_array(value: object, field: str) -> NDArray[Any]:
 
     if isinstance(value, int | float) and not isinstance(value, bool):
         return np.array(value)
-    if not isinstance(value, torch.Tensor) or value.layout != torch.strided or value.dtype not in _number_types():
+    types = _number_types() | ({torch.bool} if field.endswith(".open_route") else set())
+    if not isinstance(value, torch.Tensor) or value.layout != torch.strided or value.dtype not in types:
         raise FormatError("this is not a tensor of numbers.", where=Where(field=field), remedy=_SHAPE)
     plain = value.detach()
     return (plain.float() if plain.dtype == torch.bfloat16 else plain).numpy()
