@@ -35,7 +35,7 @@ class Fault:
 
 
 FAULTS: dict[str, Fault] = {
-    "backhauls.vrp": Fault(UnsupportedError, "BACKHAUL_SECTION", 14),
+    "backhauls.vrp": Fault(InstanceError, "BACKHAUL_SECTION", 17),
     "breaks.json": Fault(UnsupportedError, "breaks"),
     "capacities_too_few.vrp": Fault(FormatError, "CAPACITY_SECTION", 14),
     "capacities_without_vehicles.vrp": Fault(FormatError, "CAPACITY_SECTION", 13),
@@ -68,9 +68,9 @@ FAULTS: dict[str, Fault] = {
     "optional.json": Fault(UnsupportedError, "customers[1].optional"),
     "pickup.json": Fault(UnsupportedError, "customers[1].pickup"),
     "prize.json": Fault(UnsupportedError, "customers[1].prize"),
-    "prizes.vrp": Fault(UnsupportedError, "PRIZE_SECTION", 14),
-    "releases.vrp": Fault(UnsupportedError, "RELEASE_TIME_SECTION", 14),
-    "reloading.vrp": Fault(UnsupportedError, "VEHICLES_RELOAD_DEPOT_SECTION", 14),
+    "prizes.vrp": Fault(InstanceError, "PRIZE_SECTION", 17),
+    "releases.vrp": Fault(InstanceError, "RELEASE_TIME_SECTION", 17),
+    "reloading.vrp": Fault(FormatError, "VEHICLES_RELOAD_DEPOT_SECTION", 14),
     "row_nan.txt": Fault(FormatError, "READY TIME", 12),
     "row_short.txt": Fault(FormatError, "CUSTOMER", 12),
     "row_textual.txt": Fault(FormatError, "READY TIME", 12),

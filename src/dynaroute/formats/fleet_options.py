@@ -110,8 +110,16 @@ def use_vehicles(instance: Instance, vehicles: VehicleList) -> Instance:
     return replace(
         instance,
         demands=instance.demands * demand_factor,
+        pickups=None if instance.pickups is None else instance.pickups * demand_factor,
         demand_scale=scale,
-        vehicles=tuple(replace(kind, capacity=kind.capacity * factor) for kind in vehicles.types),
+        vehicles=tuple(
+            replace(
+                kind,
+                capacity=tuple(amount * factor for amount in kind.capacities),
+                initial_load=tuple(amount * factor for amount in kind.initial_loads),
+            )
+            for kind in vehicles.types
+        ),
     )
 
 

@@ -22,6 +22,7 @@ from dynaroute.formats.tables.stops import ReadingOptions
 from dynaroute.formats.tables.xlsx import parse_xlsx
 from dynaroute.formats.text import decode_text
 from dynaroute.formats.vrplib.instance import format_vrplib, parse_vrplib
+from dynaroute.formats.vrplib.number_files import find_number_file
 from dynaroute.formats.vrplib.sol import format_sol, parse_sol
 from dynaroute.formats.vrplib.solomon import format_solomon, looks_like_solomon, parse_solomon
 from dynaroute.problem.instance import Instance
@@ -74,6 +75,8 @@ class Format:
         Whether it can hold several tables.
     holds_fleets
         Whether it can hold vehicles and times; `format_one` refuses the kinds it cannot hold.
+    holds_rules
+        Whether it can hold the rules of `dynaroute.problem.rules`.
     holds_details
         Whether it can hold extra columns of a table; other formats drop them with a note.
     """
@@ -86,6 +89,7 @@ class Format:
     is_table: bool = False
     has_sheets: bool = False
     holds_fleets: bool = False
+    holds_rules: bool = False
     holds_details: bool = False
 
 
@@ -103,6 +107,9 @@ def _parse_workbook(content: bytes, source: str, reading: ReadingOptions) -> lis
 
 def _parse_txt(content: bytes, source: str, reading: ReadingOptions) -> list[Instance]:
     text = decode_text(content)
+    numbers = find_number_file(text)
+    if numbers is not None and reading == ReadingOptions():
+        return [numbers(source)]
     if not looks_like_solomon(text):
         return _parse_text(content, source, reading)
     if reading != ReadingOptions():

@@ -17,6 +17,7 @@ from dynaroute.formats.registry import (
     require_suffix,
 )
 from dynaroute.problem.instance import Instance
+from dynaroute.problem.rules import RULES
 from dynaroute.problem.solution import Solution
 
 __all__ = ["write"]
@@ -69,6 +70,13 @@ def _format_instances(value: Instance | Sequence[Instance], file: Path) -> str |
             raise UnsupportedError(
                 f"a {suffix} file cannot hold {' and '.join(instance.parts_of_fleet)}.",
                 where=Where(field=instance.parts_of_fleet[0]),
+                remedy="Write a .json file, which holds everything.",
+            )
+    for instance in () if known.holds_rules else instances:
+        for name in sorted(instance.rules):
+            raise UnsupportedError(
+                f"a {suffix} file cannot hold {RULES[name]}.",
+                where=Where(field=name),
                 remedy="Write a .json file, which holds everything.",
             )
     if not known.holds_details and any(instance.details is not None for instance in instances):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
@@ -18,6 +18,7 @@ from dynaroute.formats.fleet_options import VehicleList
 from dynaroute.formats.limitations import refuse_what_cannot_be_stored
 from dynaroute.formats.numbers import format_load, format_number, parse_decimal, parse_float, parse_whole
 from dynaroute.formats.vrplib.outline import Outline, read_rows
+from dynaroute.formats.vrplib.rules import Depots, read_vehicle_rules
 from dynaroute.problem.fleet import VehicleType
 from dynaroute.problem.instance import LARGEST_INTEGER, Instance
 
@@ -44,44 +45,49 @@ class VrplibFleet:
         As in `Instance`.
     speed
         1 if times matter, since travel time equals distance.
+    allowed
+        The only customers that each vehicle type may serve; empty if all may serve all.
     """
 
     vehicles: VehicleList | None
     service: NDArray[np.float64] | None
     windows: NDArray[np.float64] | None
     speed: float | None
+    allowed: tuple[frozenset[int], ...] = ()
 
-    def place(self, where: Where, outline: Outline) -> Where:
+    def place(self, where: Where, outline: Outline, node: int) -> Where:
         """Translate fields of an instance into sections of the file."""
         section = {"windows": "TIME_WINDOW_SECTION", "service": "SERVICE_TIME_SECTION"}.get(where.field or "")
         if section is None or section not in outline.sections:
             return where
-        rows = [row for row in outline.sections[section].rows if row.tokens[0] == str((where.customer or 0) + 1)]
+        rows = [row for row in outline.sections[section].rows if row.tokens[0] == str(node + 1)]
         return replace(where, field=section, line=rows[0].line if rows else outline.sections[section].line)
 
 
-def read_vrplib_fleet(outline: Outline, dimension: int, capacity: Decimal | None) -> VrplibFleet:
+def read_vrplib_fleet(outline: Outline, depots: Depots, capacity: Decimal | None) -> VrplibFleet:
     """Read what the file says about vehicles and times.
 
     Parameters
     ----------
     outline
         The file.
-    dimension
-        Number of nodes including the depot.
+    depots
+        Its depots.
     capacity
         Capacity of every vehicle; None if there is a CAPACITY_SECTION.
     """
-    service = _read_service(outline, dimension)
-    windows = _read_windows(outline, dimension)
+    service = _read_service(outline, depots)
+    windows = _read_windows(outline, depots.dimension)
     limits = _read_limits(outline, has_service=service is not None, has_windows=windows is not None)
     count = _read_count(outline)
     per_vehicle = {key: _read_by_vehicle(outline, section, count) for key, section in _BY_VEHICLE.items()}
-    vehicles = _make_types(
-        capacity, count, limits, {key: rows for key, rows in per_vehicle.items() if rows is not None}
+    rules = read_vehicle_rules(outline, count, depots)
+    vehicles, allowed = _make_types(
+        capacity, count, limits, {key: rows for key, rows in per_vehicle.items() if rows is not None}, rules
     )
     is_timed = service is not None or windows is not None or _limits_duration(vehicles)
-    return VrplibFleet(vehicles, service, windows, 1.0 if is_timed else None)
+    is_timed |= "RELEASE_TIME_SECTION" in outline.sections
+    return VrplibFleet(vehicles, service, windows, 1.0 if is_timed else None, allowed)
 
 
 def vrplib_fleet_lines(instance: Instance) -> tuple[list[str], list[str]]:
@@ -159,7 +165,7 @@ def _refuse_what_cannot_be_stored(instance: Instance) -> None:
     refuse_what_cannot_be_stored("a .vrp file", obstacles)
 
 
-def _read_service(outline: Outline, dimension: int) -> NDArray[np.float64] | None:
+def _read_service(outline: Outline, depots: Depots) -> NDArray[np.float64] | None:
     """Read the service times, from one field for all customers or from a section."""
     field = outline.fields.get("SERVICE_TIME")
     if "SERVICE_TIME_SECTION" in outline.sections:
@@ -169,7 +175,7 @@ def _read_service(outline: Outline, dimension: int) -> NDArray[np.float64] | Non
                 where=Where(line=field.line, field="SERVICE_TIME"),
                 remedy="Keep one of the two.",
             )
-        rows = read_rows(outline, "SERVICE_TIME_SECTION", ("node", "service time"), dimension)
+        rows = read_rows(outline, "SERVICE_TIME_SECTION", ("node", "service time"), depots.dimension)
         return np.array(
             [parse_float(row.tokens[1], Where(line=row.line, field="SERVICE_TIME_SECTION")) for row in rows]
         )
@@ -179,7 +185,7 @@ def _read_service(outline: Outline, dimension: int) -> NDArray[np.float64] | Non
     seconds = parse_float(field.value, where)
     if seconds < 0:
         raise InstanceError(f"the service time is {field.value}, below 0.", where=where, remedy="It must be 0 or more.")
-    return np.r_[0.0, np.full(dimension - 1, seconds)] if seconds else None
+    return np.r_[np.zeros(depots.count), np.full(depots.dimension - depots.count, seconds)] if seconds else None
 
 
 def _read_windows(outline: Outline, dimension: int) -> NDArray[np.float64] | None:
@@ -255,24 +261,34 @@ def _read_by_vehicle(outline: Outline, name: str, count: int | None) -> list[Dec
 
 
 def _make_types(
-    capacity: Decimal | None, count: int | None, limits: Mapping[str, Any], per_vehicle: Mapping[str, list[Decimal]]
-) -> VehicleList | None:
-    """Group equal vehicles into types."""
-    if not per_vehicle:
+    capacity: Decimal | None,
+    count: int | None,
+    limits: Mapping[str, Any],
+    per_vehicle: Mapping[str, list[Decimal]],
+    rules: Sequence[Mapping[str, Any]],
+) -> tuple[VehicleList | None, tuple[frozenset[int], ...]]:
+    """Group equal vehicles into types, and say which customers each may serve; nothing if all may serve all."""
+    if not per_vehicle and not rules:
         if count is None and not limits:
-            return None
+            return None, ()
         assert capacity is not None  # otherwise there is a section of capacities
         whole, scale = scale_to_integers([capacity])
-        return VehicleList((VehicleType(whole[0], count=count, **limits),), scale)
+        return VehicleList((VehicleType(whole[0], count=count, **limits),), scale), ()
     assert count is not None  # required by the sections
     capacities = per_vehicle.get("capacity", [capacity or Decimal(1)] * count)
     whole, scale = scale_to_integers(capacities)
     own = {key: rows for key, rows in per_vehicle.items() if key != "capacity"}
     of_each: list[dict[str, Any]] = [
-        {**limits, **{key: float(rows[vehicle]) for key, rows in own.items()}} for vehicle in range(count)
+        {**limits, **{key: float(rows[vehicle]) for key, rows in own.items()}, **(rules[vehicle] if rules else {})}
+        for vehicle in range(count)
     ]
-    kinds = Counter(VehicleType(holds, **given) for holds, given in zip(whole, of_each, strict=True))
-    return VehicleList(tuple(replace(kind, count=number) for kind, number in kinds.items()), scale)
+    allowed = [given.pop("allowed", frozenset()) for given in of_each]
+    kinds = Counter(
+        (VehicleType(holds, **given), customers)
+        for holds, given, customers in zip(whole, of_each, allowed, strict=True)
+    )
+    types = tuple(replace(kind, count=number) for (kind, _), number in kinds.items())
+    return VehicleList(types, scale), tuple(customers for _, customers in kinds) if any(allowed) else ()
 
 
 def _limits_duration(vehicles: VehicleList | None) -> bool:

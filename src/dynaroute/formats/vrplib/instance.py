@@ -26,12 +26,22 @@ from dynaroute.formats.unsupported import UNSUPPORTED, is_unsupported
 from dynaroute.formats.vrplib.fleet import FLEET_FIELDS, FLEET_SECTIONS, read_vrplib_fleet, vrplib_fleet_lines
 from dynaroute.formats.vrplib.matrix import EDGE_WEIGHT_FORMATS, read_matrix
 from dynaroute.formats.vrplib.outline import Outline, Section, outline_vrplib, read_rows, require_field, require_section
+from dynaroute.formats.vrplib.rules import (
+    RULE_SECTIONS,
+    Depots,
+    name_allowed,
+    read_amount_rows,
+    read_depots,
+    refuse_negative,
+    refuse_unused_depots,
+)
 from dynaroute.problem.instance import Instance
 
 __all__ = ["format_vrplib", "parse_vrplib"]
 
 _ROUNDINGS: dict[str, Rounding] = {"EUC_2D": "nearest", "CEIL_2D": "up", "EXACT_2D": "none"}
-_TYPES = ("CVRP", "VRP", "ACVRP", "DCVRP", "VRPTW", "CVRPTW", "HFVRP", "")
+_TYPES = ("CVRP", "VRP", "ACVRP", "DCVRP", "VRPTW", "CVRPTW", "HFVRP", "MDVRP", "MDVRPTW", "PCVRPTW")
+_MORE_TYPES = ("VRPB", "MTVRPTWR", "SDVRPTW", "")
 _COORDINATE_TYPES = ("TWOD_COORDS", "NO_COORDS", "")
 _FIELDS = frozenset(
     {
@@ -54,6 +64,7 @@ _SECTIONS = frozenset(
         "EDGE_WEIGHT_SECTION",
         "DISPLAY_DATA_SECTION",
         *FLEET_SECTIONS,
+        *RULE_SECTIONS,
     }
 )
 
@@ -84,38 +95,57 @@ def parse_vrplib(text: str, *, source: str = "") -> Instance:
     kind = _read_edge_weight_type(outline)
     has_capacities = "CAPACITY_SECTION" in outline.sections
     capacity_line, capacity = (None, None) if has_capacities else _read_capacity(outline)
-    fleet = read_vrplib_fleet(outline, dimension, capacity)
     demand_rows = read_rows(outline, "DEMAND_SECTION", ("node", "demand"), dimension)
     coordinates = _read_coordinates(outline, kind, dimension)
     distances = _read_distances(outline, dimension, source) if kind == "EXPLICIT" else None
-    _refuse_other_depot(outline, dimension)
+    depots = read_depots(outline, dimension)
+    refuse_unused_depots(outline, depots)
+    fleet = read_vrplib_fleet(outline, depots, capacity)
     demands = [parse_decimal(row.tokens[1], Where(line=row.line, field="DEMAND_SECTION")) for row in demand_rows]
 
-    def place(where: Where) -> Where:
+    def in_file(where: Where) -> Where:
+        node = (where.customer or 0) + (depots.count - 1 if where.customer else 0)
         if where.field == "capacity":
             return replace(where, field="CAPACITY_SECTION" if has_capacities else "CAPACITY", line=capacity_line)
         if where.field == "demands":
-            return replace(where, field="DEMAND_SECTION", line=demand_rows[where.customer or 0].line)
-        return fleet.place(where, outline)
+            return replace(where, field="DEMAND_SECTION", line=demand_rows[node].line)
+        if where.field == "pickups":
+            rows = read_rows(outline, "BACKHAUL_SECTION", ("node", "amount"), dimension)
+            return replace(where, field="BACKHAUL_SECTION", line=rows[node].line)
+        return fleet.place(where, outline, node)
 
-    with placed(place):
+    prizes = read_amount_rows(outline, "PRIZE_SECTION", depots)
+    with placed(in_file):
         largest = capacity if fleet.vehicles is None else fleet.vehicles.largest_capacity
         assert largest is not None  # from the field or the section of capacities
-        quantities = scale_quantities(demands, largest, [f"node {node}" for node in range(2, dimension + 1)])
+        pickups = _read_pickups(outline, dimension)
+        names = [f"node {node}" for node in range(2, dimension + 1)]
+        quantities = scale_quantities(
+            [*demands, *pickups], largest, [*names, *(["the depot"] if pickups else ()), *names]
+        )
+        amounts = np.array(quantities.demands).reshape(-1, dimension)
+        _refuse_demands_of_depots(amounts, depots, outline)
         instance = Instance(
-            coordinates=coordinates,
-            demands=np.array(quantities.demands),
+            coordinates=None if coordinates is None else coordinates[depots.order],
+            demands=amounts[0, depots.stops],
+            pickups=amounts[1, depots.stops] if pickups else None,
+            backhauls="strict" if pickups else "mixed",
             capacity=quantities.capacity,
             name=one_line(outline.fields["NAME"].value) if "NAME" in outline.fields else Path(source).stem,
-            distances=distances,
+            distances=None if distances is None else distances[np.ix_(depots.order, depots.order)],
             rounding=_ROUNDINGS.get(kind, "none"),
             demand_scale=quantities.scale,
-            service=fleet.service,
-            windows=fleet.windows,
+            service=None if fleet.service is None else fleet.service[depots.stops],
+            windows=None if fleet.windows is None else fleet.windows[depots.stops],
             speed=fleet.speed,
+            places=depots.make_places(fleet.windows, fleet.service),
+            prizes=None if prizes is None else np.where(prizes > 0, prizes, np.inf),
+            release=read_amount_rows(outline, "RELEASE_TIME_SECTION", depots),
         )
         if fleet.vehicles is not None:
             instance = use_vehicles(instance, fleet.vehicles)
+        if fleet.allowed:
+            instance = name_allowed(instance, fleet.allowed)
     unknown = sorted(outline.fields.keys() - _FIELDS)
     warn_of_each(source, unknown, lambda name: f"the field {name} is unknown and was ignored.")
     return instance
@@ -178,6 +208,23 @@ def _section_lines(instance: Instance, fleet: Iterable[str]) -> Iterator[str]:
     yield "-1"
 
 
+def _read_pickups(outline: Outline, dimension: int) -> list[Decimal]:
+    """Read what is brought back, if anything; in such files all deliveries of a route come first."""
+    name = "BACKHAUL_SECTION"
+    if name not in outline.sections:
+        return []
+    rows = read_rows(outline, name, ("node", "amount"), dimension)
+    refuse_negative(rows, name)
+    return [parse_decimal(row.tokens[1], Where(line=row.line, field=name)) for row in rows]
+
+
+def _refuse_demands_of_depots(amounts: NDArray[np.int64], depots: Depots, outline: Outline) -> None:
+    for node in range(1, depots.count):
+        if amounts[:, node].any():
+            where = Where(line=outline.sections["DEMAND_SECTION"].line, field="DEMAND_SECTION")
+            raise InstanceError(f"the depot {node + 1} has a demand.", where=where, remedy="Depots need 0.")
+
+
 def _read_capacity(outline: Outline) -> tuple[int, Decimal]:
     field = require_field(outline, "CAPACITY", "Add a line 'CAPACITY : 100'.")
     return field.line, parse_decimal(field.value, Where(line=field.line, field="CAPACITY"))
@@ -193,7 +240,7 @@ def _refuse_requests(outline: Outline) -> None:
             )
     for name, field in outline.fields.items():
         where = Where(line=field.line, field=name)
-        if name == "TYPE" and field.value.upper() not in _TYPES:
+        if name == "TYPE" and field.value.upper() not in (*_TYPES, *_MORE_TYPES):
             raise UnsupportedError(
                 f"the problem type {shorten(field.value)} is not supported.", where=where, remedy="Use TYPE : CVRP."
             )
@@ -286,33 +333,3 @@ def _read_distances(outline: Outline, dimension: int, source: str) -> NDArray[np
     layout = require_field(outline, "EDGE_WEIGHT_FORMAT", "Add a line 'EDGE_WEIGHT_FORMAT : FULL_MATRIX'.")
     section = require_section(outline, "EDGE_WEIGHT_SECTION", "Distances of type EXPLICIT need a matrix.")
     return read_matrix(section, layout, dimension, source)
-
-
-def _refuse_other_depot(outline: Outline, dimension: int) -> None:
-    section = outline.sections.get("DEPOT_SECTION")
-    if section is None:
-        if outline.has_end:
-            return  # by convention it is node 1
-        raise FormatError(
-            "the file ends without DEPOT_SECTION or EOF, so it seems cut off.",
-            where=Where(field="DEPOT_SECTION"),
-            remedy="Get the complete file or, if it is complete, add the line EOF.",
-        )
-    tokens = [(token, row.line) for row in section.rows for token in row.tokens]
-    depots = [(parse_whole(token, Where(line=line, field="DEPOT_SECTION")), line) for token, line in tokens]
-    while depots and depots[-1][0] == -1:
-        depots.pop()
-    where = Where(line=depots[0][1] if depots else section.line, field="DEPOT_SECTION")
-    if not depots:
-        raise FormatError("the depot is missing.", where=where, remedy="List node 1, then -1.")
-    for depot, line in depots:
-        if not 1 <= depot <= dimension:
-            raise FormatError(
-                f"there is no node {depot}.", where=replace(where, line=line), remedy="List node 1, then -1."
-            )
-    if len(depots) > 1:
-        raise UnsupportedError(f"there are {len(depots)} depots.", where=where, remedy="Only one depot is supported.")
-    if depots[0][0] != 1:
-        raise UnsupportedError(
-            f"the depot is node {depots[0][0]}.", where=where, remedy="Number the nodes so that the depot is node 1."
-        )

@@ -1,0 +1,222 @@
+"""Files of benchmarks with rules: what PyVRP's sections, Li and Lim and Cordeau say, and best known plans' costs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import dynaroute
+from dynaroute.base.errors import DynarouteError
+from dynaroute.base.vocabulary import ReadingRule
+from dynaroute.formats.fleet_options import FleetOptions
+from dynaroute.formats.registry import FORMATS
+from dynaroute.formats.vrplib.instance import parse_vrplib
+from dynaroute.problem.instance import Instance
+from dynaroute.problem.judge import choose_types, price_all
+from dynaroute.problem.solution import Solution, check
+
+# of each set: the rounding, how many units of its .sol files make one of ours, and some files
+SETS: dict[str, tuple[ReadingRule | None, float, tuple[str, ...]]] = {
+    "HFVRP": ("none", 0.01, ("X101-FSMFD", "X120-FSMF", "X139-HD")),
+    "MDVRPTW": ("none", 1000, ("PR11A", "PR17A")),
+    "PCVRPTW": ("dimacs", 10, ("C1_10_1", "R2_10_3")),
+    "VRPB": (None, 1, ("X-n524-50-k125", "X-n573-50-k22")),
+    "MTVRPTWR": ("dimacs", 10, ("C201R0.5", "R203R0.5", "RC208R0.5")),
+}
+CASES = [(name, file) for name, (_, _, files) in SETS.items() for file in files]
+
+
+@pytest.mark.parametrize(("name", "file"), CASES)
+@pytest.mark.filterwarnings("ignore::dynaroute.base.errors.InputWarning")
+def test_best_known_plans_are_right_and_cost_what_they_say(name: str, file: str, shared_data: Path) -> None:
+    rounding, unit, _ = SETS[name]
+    instance = dynaroute.read(shared_data / name / f"{file}.vrp", fleet=FleetOptions(rounding=rounding))
+    stated = dynaroute.read_solution(shared_data / name / f"{file}.sol")
+    shift = len(instance.places)  # their customers count from the last depot
+    routes = tuple(tuple(node - shift if node else 0 for node in route) for route in stated.routes)
+    plan = Solution(routes, vehicles=tuple(choose_types(instance, routes)))
+    assert check(instance, plan) == []
+    assert stated.stated_cost is not None
+    assert plan.cost(instance) * unit == pytest.approx(stated.stated_cost, rel=2e-6)
+    vehicles = [instance.fleet[kind] for kind in plan.vehicles or ()]
+    assert price_all(instance, plan.routes, vehicles) == pytest.approx(plan.cost(instance))
+
+
+VRP = """NAME : small
+TYPE : MDVRPTW
+DIMENSION : 5
+EDGE_WEIGHT_TYPE : EXACT_2D
+CAPACITY : 10
+VEHICLES : 3
+NODE_COORD_SECTION
+1 0 0
+2 10 0
+3 3 4
+4 6 8
+5 0 5
+DEMAND_SECTION
+1 0
+2 0
+3 4
+4 0
+5 2
+"""
+END = "DEPOT_SECTION\n1\n2\n-1\nEOF\n"
+OF_VEHICLES = "VEHICLES_DEPOT_SECTION\n1 1\n2 2\n3 2\n"
+
+
+def read(*sections: str) -> Instance:
+    return parse_vrplib(VRP + "".join(sections) + END)
+
+
+def test_further_depots_are_places_after_the_customers() -> None:
+    windows = "TIME_WINDOW_SECTION\n1 0 90\n2 5 80\n3 0 50\n4 10 60\n5 0 90\n"
+    instance = read(OF_VEHICLES, windows, "SERVICE_TIME_SECTION\n1 0\n2 0\n3 1\n4 2\n5 3\n")
+    assert instance.size == 3
+    assert instance.coordinates is not None and instance.windows is not None and instance.service is not None
+    assert instance.coordinates.tolist() == [[0, 0], [3, 4], [6, 8], [0, 5], [10, 0]]
+    assert instance.demands.tolist() == [0, 4, 0, 2]
+    assert instance.windows.tolist() == [[0, 90], [0, 50], [10, 60], [0, 90]]
+    assert instance.service.tolist() == [0, 1, 2, 3]
+    assert [(place.name, place.window) for place in instance.places] == [("depot 2", (5, 80))]
+    assert [(kind.start, kind.end, kind.count) for kind in instance.fleet] == [
+        ("depot", "depot", 1),
+        ("depot 2", "depot 2", 2),
+    ]
+
+
+def test_costs_reloads_and_numbers_of_trips_belong_to_vehicles() -> None:
+    instance = read(
+        "VEHICLES_FIXED_COST_SECTION\n1 5\n2 0\n3 5\n",
+        "VEHICLES_UNIT_DISTANCE_COST_SECTION\n1 2\n2 0.5\n3 2\n",
+        "VEHICLES_RELOAD_DEPOT_SECTION\n1 1 2\n2\n3 1 2\n",
+        "VEHICLES_MAX_RELOADS_SECTION\n1 1\n2 0\n3 1\n",
+    )
+    first, second = instance.fleet
+    assert (first.count, first.fixed_cost, first.distance_cost) == (2, 5, 2)
+    assert (first.reload, first.max_trips) == (("depot", "depot 2"), 2)
+    assert (second.count, second.fixed_cost, second.distance_cost, second.reload) == (1, 0, 0.5, ())
+
+
+def test_pickups_prizes_and_releases_belong_to_customers() -> None:
+    instance = read(
+        OF_VEHICLES,
+        "BACKHAUL_SECTION\n1 0\n2 0\n3 0\n4 3\n5 0\n",
+        "PRIZE_SECTION\n1 0\n2 0\n3 7\n4 0\n5 9\n",
+        "RELEASE_TIME_SECTION\n1 0\n2 0\n3 0\n4 20\n5 0\n",
+    )
+    assert instance.pickups is not None and instance.prizes is not None and instance.release is not None
+    assert instance.pickups.tolist() == [0, 0, 3, 0]
+    assert instance.backhauls == "strict"
+    assert instance.prizes[1:].tolist() == [7, float("inf"), 9]  # without a prize a customer must be served
+    assert instance.release.tolist() == [0, 0, 20, 0]
+
+
+def test_some_vehicles_serve_only_the_clients_that_are_listed() -> None:
+    instance = read(OF_VEHICLES, "VEHICLES_ALLOWED_CLIENTS_SECTION\n1 3 4\n2 3 4 5\n3 3 4 5\n")
+    assert instance.allowed is not None
+    assert instance.allowed.tolist() == [[True, True], [True, True], [True, True], [False, True]]
+
+
+@pytest.mark.parametrize(
+    ("field", "sections"),
+    [
+        ("DEPOT_SECTION", ()),
+        ("DEMAND_SECTION", ("X",)),
+        ("VEHICLES_DEPOT_SECTION", ("VEHICLES_DEPOT_SECTION\n1 1\n2 3\n3 1\n",)),
+        ("VEHICLES_RELOAD_DEPOT_SECTION", ("VEHICLES_RELOAD_DEPOT_SECTION\n1 1\n2 1\n",)),
+        ("VEHICLES_RELOAD_DEPOT_SECTION", ("VEHICLES_RELOAD_DEPOT_SECTION\n1 1\n1 1\n2 1\n",)),
+        ("VEHICLES_MAX_RELOADS_SECTION", (OF_VEHICLES, "VEHICLES_MAX_RELOADS_SECTION\n1 -1\n2 0\n3 0\n")),
+        ("VEHICLES_FIXED_COST_SECTION", (OF_VEHICLES, "VEHICLES_FIXED_COST_SECTION\n1 -1\n2 0\n3 0\n")),
+        ("VEHICLES_ALLOWED_CLIENTS_SECTION", (OF_VEHICLES, "VEHICLES_ALLOWED_CLIENTS_SECTION\n1 2\n2 3\n3 3\n")),
+    ],
+)
+def test_a_faulty_section_is_refused_by_name(field: str, sections: tuple[str, ...]) -> None:
+    text = VRP.replace("\n2 0\n", "\n2 1\n") if sections == ("X",) else VRP
+    given = (OF_VEHICLES,) if sections == ("X",) else sections
+    with pytest.raises(DynarouteError) as refusal:
+        parse_vrplib(text + "".join(given) + END)
+    assert refusal.value.where.field == field
+    assert refusal.value.remedy
+
+
+def test_a_vrp_file_does_not_hold_rules(tmp_path: Path) -> None:
+    with pytest.raises(DynarouteError) as refusal:
+        dynaroute.write(read(OF_VEHICLES), tmp_path / "out.vrp")
+    assert refusal.value.where.field == "places"
+
+
+LI_LIM = """2 10 1
+0 0 0 0 0 100 0 0 0
+1 3 4 6 0 50 5 0 2
+2 6 8 -6 10 60 5 1 0
+"""
+CORDEAU = """2 3 2 2
+40 10
+0 12
+1 3 4 1 4 1 2 1 2
+2 6 8 2 5 1 2 1 2
+3 0 0 0 0 0 0
+4 9 9 0 0 0 0
+"""
+
+
+def parse_txt(text: str) -> Instance:
+    parse = FORMATS[".txt"].parse
+    assert parse is not None
+    from dynaroute.formats.tables.stops import ReadingOptions
+
+    return parse(text.encode(), "some/lc1.txt", ReadingOptions())[0]
+
+
+def test_li_and_lim_pair_a_pickup_with_its_delivery() -> None:
+    instance = parse_txt(LI_LIM)
+    assert instance.name == "lc1"
+    assert instance.partners is not None and instance.is_pickup is not None and instance.pickups is not None
+    assert instance.partners.tolist() == [0, 2, 1]
+    assert instance.is_pickup.tolist() == [False, True, False]
+    assert (instance.pickups.tolist(), instance.demands.tolist()) == ([0, 6, 0], [0, 0, 6])
+    assert instance.fleet[0].count == 2
+    assert check(instance, Solution(((1, 2),))) == []
+
+
+def test_cordeau_gives_each_depot_its_vehicles() -> None:
+    instance = parse_txt(CORDEAU)
+    assert instance.demands.tolist() == [0, 4, 5]
+    assert [(kind.start, kind.count, kind.capacity, kind.max_duration) for kind in instance.fleet] == [
+        ("depot", 3, 10, 40),
+        ("depot 2", 3, 12, None),
+    ]
+    assert [(place.name, place.x, place.y) for place in instance.places] == [("depot 2", 9, 9)]
+    assert check(instance, Solution(((1,), (2,)), vehicles=(0, 1))) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "field"),
+    [
+        (LI_LIM.replace("1 0\n", "2 0\n"), "delivery"),
+        (LI_LIM.replace("\n2 6", "\n3 6"), "node"),
+        (LI_LIM + "3 1 1 5 0\n", "pickup"),
+        (CORDEAU.replace("2 3 2 2", "1 3 2 2"), "header"),
+        (CORDEAU.replace("2 3 2 2", "2 3 3 2"), "header"),
+        (CORDEAU.replace("1 3 4 1 4 1", "1 3 4 1 4 2"), "frequency"),
+    ],
+)
+def test_a_faulty_file_of_numbers_is_refused_by_name(text: str, field: str) -> None:
+    with pytest.raises(DynarouteError) as refusal:
+        parse_txt(text)
+    assert refusal.value.where.field == field
+
+
+@pytest.mark.parametrize("name", ["lc109", "LR2_2_3", "LC1_4_1"])
+def test_shipments_of_li_and_lim_are_whole(name: str, shared_data: Path) -> None:
+    instance = dynaroute.read(shared_data / "PDPTW" / f"{name}.txt")
+    assert instance.partners is not None and instance.is_pickup is not None
+    assert 2 * int(instance.is_pickup.sum()) == instance.size
+    best = sum(int(instance.is_pickup[node]) for node in range(1, instance.size + 1))
+    pairs = [(node, int(instance.partners[node])) for node in range(1, instance.size + 1) if instance.is_pickup[node]]
+    vehicles = tuple(replace(kind, count=None) for kind in instance.fleet)
+    assert best == len(pairs)
+    assert check(replace(instance, vehicles=vehicles), Solution(tuple(pairs))) == []
