@@ -21,16 +21,16 @@ from typing import Any, get_args
 
 import torch
 
-from dynaroute.base.device import choose_device
+from dynaroute.base.machine import choose_device
+from dynaroute.base.vocabulary import PolicyName
 from dynaroute.batch import InstanceBatch
 from dynaroute.cli.shared.interrupt import note_interrupt
-from dynaroute.cli.training.plan import make_policy
+from dynaroute.cli.training.options import make_policy
 from dynaroute.construct import Greedy, construct
 from dynaroute.draw import draw_published_set
 from dynaroute.model import Policy
 from dynaroute.study.reference_lengths import PUBLISHED_COUNT
 from dynaroute.study.reproduction import describe_hardware
-from dynaroute.training.plan.names import PolicyName
 from dynaroute.training.plan.plan import TrainingPlan, read_plan, write_plan
 from dynaroute.training.plan.recipes import RATES, make_plan, suit_policy
 from dynaroute.training.run.trainer import LAST, Trainer

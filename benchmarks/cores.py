@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 
 import dynaroute
-from dynaroute.base.cores import count_cores
+from dynaroute.base.machine import count_cores
 from dynaroute.base.stopping import Stopping
 from dynaroute.draw import draw_published_set
 from dynaroute.problem.instance import Instance

@@ -14,7 +14,7 @@ import time
 
 import torch
 
-from dynaroute.base.device import choose_device
+from dynaroute.base.machine import choose_device
 from dynaroute.batch import InstanceBatch
 from dynaroute.construct import Augmented, MultiStart, Sampling, Strategy, construct
 from dynaroute.draw import draw_published_set

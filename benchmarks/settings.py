@@ -20,7 +20,7 @@ from tempfile import TemporaryDirectory
 import torch
 from validation import COUNTS, list_sets, print_table
 
-from dynaroute.base.device import choose_device
+from dynaroute.base.machine import choose_device
 from dynaroute.training.run.trainer import LAST
 
 VARIANTS = {

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from torch import Tensor
 
-from dynaroute.base.device import choose_device
+from dynaroute.base.machine import choose_device
 from dynaroute.batch import InstanceBatch
 from dynaroute.construct import Augmented, Greedy, construct
 from dynaroute.construct.strategies import Strategy

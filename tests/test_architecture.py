@@ -71,6 +71,20 @@ def test_the_page_names_no_file_that_is_not_there() -> None:
     assert [name for name in named if not any((SOURCE / PACKAGE / name[0]).glob(name[1]))] == []
 
 
+def test_the_page_shows_the_tree_on_one_screen() -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    tree = [line for line in page[: page.index("## How a file becomes routes")].splitlines() if line.startswith("    ")]
+    assert len(tree) <= 45
+    assert max(map(len, tree)) <= 100
+
+
+def test_the_walks_name_no_file_that_is_not_there() -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    named = re.findall(r"(?<![\w/.])((?:\w+/)+\w+\.py)", page)
+    assert len(named) > 20
+    assert [path for path in named if not any((place / path).is_file() for place in (ROOT, SOURCE / PACKAGE))] == []
+
+
 @pytest.mark.parametrize("room", sorted(rooms()))
 def test_a_room_imports_only_what_stands_above_it(room: str) -> None:
     above = stated_order()[: stated_order().index(room)]
@@ -94,3 +108,41 @@ def test_modules_of_a_room_do_not_import_each_other_in_a_circle(room: str) -> No
         TopologicalSorter(inside).prepare()
     except CycleError as circle:
         pytest.fail(" -> ".join(reversed(circle.args[1])))
+
+
+MAY_IMPORT = re.compile(r"(It imports no other room|It may import (.+?))\.(?: |$)")
+
+
+def folders() -> list[str]:
+    """All rooms and rooms within rooms that are folders of Python."""
+    inside = sorted((SOURCE / PACKAGE).rglob("__init__.py"))
+    return [path.parent.relative_to(SOURCE / PACKAGE).as_posix() for path in inside[1:]]
+
+
+def folder_of(module: str) -> str:
+    path = SOURCE / Path(*module.split("."))
+    return (path if path.is_dir() else path.parent).relative_to(SOURCE / PACKAGE).as_posix()
+
+
+@pytest.mark.parametrize("folder", folders())
+def test_a_room_says_where_to_begin_and_what_it_may_import(folder: str) -> None:
+    place = SOURCE / PACKAGE / folder
+    page = ast.parse((place / "__init__.py").read_text(encoding="utf-8"))
+    said = " ".join((ast.get_docstring(page) or "").split())
+    begin = re.search(r"Begin with `([\w/]+)`", said)
+    assert begin is not None and (place / f"{begin[1]}.py").is_file()
+    stated = MAY_IMPORT.search(said)
+    assert stated is not None
+    room = folder.split("/")[0]
+    may = set(re.findall(r"`([\w/]+)`", stated[2] or ""))
+    if "every room above it" in said:
+        may.update(stated_order()[: stated_order().index(room)])
+    if f"every room of `{room}`" in said:
+        may.update(each for each in folders() if each.split("/")[0] == room)
+    used = {
+        within if within.split("/")[0] == room else room_of(found)
+        for module, uses in imports().items()
+        if folder_of(module) == folder
+        for within, found in ((folder_of(found), found) for found, _ in uses)
+    }
+    assert {each for each in used if each != folder and not (folder == room and each.startswith(f"{room}/"))} <= may

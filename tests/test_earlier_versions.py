@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from dynaroute.model import Policy
-from dynaroute.training.run.journal import read_metrics
+from dynaroute.training.files import read_metrics
 from dynaroute.training.run.validation import measure_greedy_length
 
 WRITTEN = Path(__file__).parent / "data" / "written_by_0.1.0"

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from dynaroute.base.checksums import checksum_of
+from dynaroute.base.files import checksum_of
 
 
 def test_it_is_the_published_sha256() -> None:

@@ -14,9 +14,8 @@ from torch import Tensor
 
 from dynaroute.batch import InstanceBatch, RouteBatch
 from dynaroute.construct import log_probabilities
-from dynaroute.construct.choose import Follow, MostLikely, Sample
+from dynaroute.construct.choose import Follow, MostLikely, Sample, make_stream_keys
 from dynaroute.construct.eager import construct_eagerly, decide
-from dynaroute.construct.noise import make_stream_keys
 from dynaroute.model import PolicyConfig
 from dynaroute.problem.instance import Instance
 from dynaroute.problem.solution import Solution, check

@@ -11,10 +11,9 @@ from policies import list_configurations, name_configuration
 from torch import Tensor, nn
 
 from dynaroute.batch import InstanceBatch, RouteBatch
-from dynaroute.construct.choose import Follow, MostLikely, Sample, StartAt
+from dynaroute.construct.choose import Follow, MostLikely, Sample, StartAt, make_stream_keys
 from dynaroute.construct.eager import construct_eagerly
 from dynaroute.construct.fused import _share_out, construct_fused, is_supported
-from dynaroute.construct.noise import make_stream_keys
 from dynaroute.kernels import kernels_run_on
 from dynaroute.model import Policy, PolicyConfig
 from dynaroute.problem.instance import Instance

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from dynaroute.construct.noise import draw_gumbel, make_stream_keys
+from dynaroute.construct.choose import draw_gumbel, make_stream_keys
 
 EULER = 0.5772156649015329
 

@@ -5,10 +5,9 @@ import torch
 from policies import draw_batch
 
 from dynaroute.batch import InstanceBatch
-from dynaroute.construct.choose import Chooser, MostLikely, Sample, StartAt
+from dynaroute.construct.choose import Chooser, MostLikely, Sample, StartAt, make_stream_keys
 from dynaroute.construct.eager import construct_eagerly
 from dynaroute.construct.fused import construct_fused, is_supported
-from dynaroute.construct.noise import make_stream_keys
 from dynaroute.model import PointerConfig, PointerNetwork
 
 

@@ -5,7 +5,7 @@ import torch
 
 triton = pytest.importorskip("triton")
 
-from dynaroute.base.device import choose_device  # noqa: E402 (Triton may not be there)
+from dynaroute.base.machine import choose_device  # noqa: E402 (Triton may not be there)
 from dynaroute.kernels import probe  # noqa: E402
 
 

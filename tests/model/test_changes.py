@@ -14,10 +14,9 @@ from torch.nn.utils import parametrize
 from dynaroute.base.errors import ModelError
 from dynaroute.batch import InstanceBatch, RouteBatch
 from dynaroute.construct import log_probabilities
-from dynaroute.construct.choose import Sample
+from dynaroute.construct.choose import Sample, make_stream_keys
 from dynaroute.construct.eager import construct_eagerly
 from dynaroute.construct.fused import is_supported
-from dynaroute.construct.noise import make_stream_keys
 from dynaroute.model import Policy, PolicyConfig
 from dynaroute.model.changes import ModelWarning, _warn, find_change
 from dynaroute.model.decoder import Decoder

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from dynaroute.base.errors import ModelError, OptionError
 from dynaroute.batch import InstanceBatch
-from dynaroute.cli.training.plan import make_policy as make_policy_of_plan
+from dynaroute.cli.training.options import make_policy as make_policy_of_plan
 from dynaroute.construct import Greedy, Sampling, construct, log_probabilities
 from dynaroute.construct.choose import MostLikely
 from dynaroute.construct.eager import decide

@@ -128,7 +128,7 @@ def test_trial_that_fails_on_a_gpu_names_the_cpu(monkeypatch: pytest.MonkeyPatch
     def fail(*_: object, **__: object) -> None:
         raise RuntimeError("out of resource: shared memory")
 
-    monkeypatch.setattr("dynaroute.base.device.choose_device", lambda device: "cuda")
+    monkeypatch.setattr("dynaroute.base.machine.choose_device", lambda device: "cuda")
     monkeypatch.setattr("dynaroute.solving.solve.solve", fail)
     finding = look("trial", "solve")
     assert finding.status == "problem"

@@ -10,8 +10,7 @@ import torch
 from policies import SMALL_AMD
 
 from dynaroute.model import Policy
-from dynaroute.training.plan.plan import TrainingPlan
-from dynaroute.training.plan.stage import Stage
+from dynaroute.training.plan.plan import Stage, TrainingPlan
 from dynaroute.training.ranks import Ranks
 from dynaroute.training.run.trainer import Trainer
 

@@ -1,4 +1,4 @@
 """What every room uses: errors, words, files, limits, and what the machine offers.
 
-Begin with `errors`. It imports no other room.
+Begin with `errors`, the types of everything that a user can cause. It imports no other room.
 """

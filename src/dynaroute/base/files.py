@@ -9,11 +9,14 @@ import stat
 import sys
 from contextlib import suppress
 from functools import lru_cache
+from hashlib import sha256
 from pathlib import Path
 from typing import TextIO
 
 from dynaroute.base.errors import FileError, FormatError, in_file
 from dynaroute.base.limits import LARGEST_FILE, REMEDY, raised
+
+__all__ = ["checksum_of"]
 
 try:
     import fcntl
@@ -282,3 +285,21 @@ def _unreadable(error: OSError | ValueError) -> FileError:
 
 def _find_reason(error: OSError | ValueError) -> str:
     return getattr(error, "strerror", None) or str(error)
+
+
+def checksum_of(data: bytes | memoryview) -> str:
+    """Compute the checksum that is stored with a record and compared when it is read.
+
+    It finds damage and careless edits. It does not stop a forger, who can compute it too.
+
+    Parameters
+    ----------
+    data
+        All bytes of the record, in the same order when it is written and when it is read.
+
+    Returns
+    -------
+    str
+        SHA-256 in 64 lower-case hexadecimal digits.
+    """
+    return sha256(data).hexdigest()

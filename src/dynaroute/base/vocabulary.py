@@ -7,13 +7,17 @@ from typing import Literal
 
 __all__ = [
     "Backhauls",
+    "BaselineName",
     "CustomerPositions",
     "DemandKind",
     "DepotPosition",
     "Metric",
     "Objective",
+    "OptimiserName",
+    "PolicyName",
     "ProverName",
     "ReadingRule",
+    "RecipeName",
     "Rounding",
     "RouteEnd",
     "ViolationKind",
@@ -57,6 +61,10 @@ CustomerPositions = Literal["uniform", "clustered", "mixed"]
 DepotPosition = Literal["centre", "corner", "random"]
 DemandKind = Literal["unitary", "1-9", "1-10", "5-10", "1-100", "50-100", "quadrant", "many-small"]
 
+RecipeName = Literal["fast", "paper", "am", "pomo"]
+PolicyName = Literal["amd", "am", "rl"]
+BaselineName = Literal["shared", "greedy", "rollout"]
+OptimiserName = Literal["adam", "muon"]
 ProverName = Literal["gurobi", "cp-sat"]
 
 

@@ -1,6 +1,7 @@
 """Batches of instances and of solutions, as tensors. Mixed sizes are padded.
 
-The names are loaded on first use, because not everything in this folder needs PyTorch.
+Begin with `instances`. It may import `base` and `problem`. The names are loaded on first use, because not everything in
+this room needs PyTorch.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Batches of solutions, as tensors."""
+"""Batches of solutions, as tensors, and their lengths in the instances' own units and rounding."""
 
 from __future__ import annotations
 
@@ -11,10 +11,31 @@ from torch import Tensor
 
 from dynaroute.base.errors import SolutionError, Where
 from dynaroute.batch.instances import InstanceBatch
-from dynaroute.batch.legs import leg_lengths
+from dynaroute.problem.lengths import ROUNDING_CODES
 from dynaroute.problem.solution import Solution
 
-__all__ = ["RouteBatch"]
+__all__ = ["RouteBatch", "leg_lengths"]
+
+
+def leg_lengths(batch: InstanceBatch, start: Tensor, end: Tensor) -> Tensor:
+    """Measure legs between nodes: (B, ...) lengths.
+
+    Parameters
+    ----------
+    batch
+        The instances.
+    start, end
+        (B, ...) nodes; they broadcast.
+    """
+    trailing = (1,) * (start.ndim - 1)
+    rows = torch.arange(len(batch), device=batch.device).view(-1, *trailing)
+    if batch.distances is not None:
+        return batch.distances[rows, start, end]
+    difference = batch.coordinates[rows, start] - batch.coordinates[rows, end]  # (B, ..., 2)
+    length = difference.square().sum(-1).sqrt()  # (B, ...)
+    rounding = batch.rounding.view(-1, *trailing)
+    length = torch.where(rounding == ROUNDING_CODES["nearest"], (length + 0.5).floor(), length)
+    return torch.where(rounding == ROUNDING_CODES["up"], length.ceil(), length)
 
 
 @dataclass(frozen=True, eq=False)

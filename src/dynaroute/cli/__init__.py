@@ -2,7 +2,7 @@
 
 Exit codes: 0 done; 1 a well-formed solution that is wrong; 2 unreadable or invalid input, or a wrong option; 3 a batch
 has rows with errors; 4 no feasible plan was found in time; 130 interrupted. Results go to stdout, everything else to
-stderr.
+stderr. Begin with `app`, which lists the commands. It may import every room above it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""Building routes with a policy."""
+"""Building routes with a policy: greedily, by samples, or from several starts.
+
+Begin with `build`. `eager` runs on any device, `fused` by kernels; both build the same routes. It may import `base`,
+`batch`, `kernels` and `model`.
+"""
 
 from dynaroute.construct.build import construct
 from dynaroute.construct.eager import log_probabilities

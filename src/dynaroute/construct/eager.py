@@ -14,8 +14,7 @@ import torch
 from torch import Tensor
 
 from dynaroute.batch import InstanceBatch, RouteBatch
-from dynaroute.construct.choose import Chooser, Follow, StepInfo
-from dynaroute.construct.noise import scramble
+from dynaroute.construct.choose import Chooser, Follow, StepInfo, scramble
 from dynaroute.model.packing import Packing
 from dynaroute.model.policy import Left, Memory, Policy
 from dynaroute.model.state import RouteState

@@ -11,8 +11,7 @@ from torch import Tensor
 
 from dynaroute.base.errors import OptionError, Where
 from dynaroute.batch import InstanceBatch
-from dynaroute.construct.choose import Chooser, MostLikely, Sample, StartAt
-from dynaroute.construct.noise import make_stream_keys
+from dynaroute.construct.choose import Chooser, MostLikely, Sample, StartAt, make_stream_keys
 
 __all__ = ["SYMMETRIES", "Augmented", "Greedy", "MultiStart", "Sampling", "Strategy", "reflect"]
 

@@ -1,12 +1,13 @@
 """Random instances: those of the paper, of RouteFinder and of the X set, and the published test sets.
 
-Every function draws whole arrays at once and takes its random state as an argument.
+Every function draws whole arrays at once and takes its random state as an argument. Begin with `paper`, or with
+`drawing` for training. It may import `base`, `problem`, `formats` and `batch`.
 """
 
 from dynaroute.base.vocabulary import CustomerPositions, DemandKind, DepotPosition
-from dynaroute.draw.arrays import InstanceArrays
 from dynaroute.draw.paper import (
     PUBLISHED_SETS,
+    InstanceArrays,
     PublishedSet,
     draw_paper_set,
     draw_published_set,

@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynaroute.base.vocabulary import Backhauls
-from dynaroute.draw.arrays import refuse_below_one, refuse_large_set
-from dynaroute.draw.paper import LARGEST_PAPER_DEMAND, refuse_seed
+from dynaroute.draw.paper import LARGEST_PAPER_DEMAND, refuse_below_one, refuse_large_set, refuse_seed
 from dynaroute.formats.sets.routefinder import make_variants
 from dynaroute.problem.instance import Instance
 

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from dynaroute.base.errors import OptionError
 from dynaroute.base.vocabulary import CustomerPositions, DemandKind, DepotPosition
-from dynaroute.draw.arrays import InstanceArrays, refuse_below_one, refuse_large_set
-from dynaroute.draw.paper import LARGEST_PAPER_DEMAND
+from dynaroute.draw.paper import LARGEST_PAPER_DEMAND, InstanceArrays, refuse_below_one, refuse_large_set
 
 __all__ = [
     "CLUSTER_DECAY",

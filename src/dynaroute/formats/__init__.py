@@ -1,4 +1,8 @@
-"""File formats: one module per format, and one table that maps suffixes to formats."""
+"""Reading and writing instances and solutions.
+
+Begin with `registry`, the table of all formats by suffix; `read` and `write` look there. A format has one module, or a
+room if it has more. It may import `base` and `problem`.
+"""
 
 from dynaroute.formats.json.instance import instance_from_json, instance_to_json
 from dynaroute.formats.json.solution import solution_from_json, solution_to_json

@@ -49,7 +49,7 @@ def native_tanh(x):
 
 @triton.jit
 def draw_gumbel(first_key, second_key, step, node):
-    """Gumbel noise from the same 32-bit words as its twin, `dynaroute.construct.noise.draw_gumbel`."""
+    """Gumbel noise from the same 32-bit words as its twin, `dynaroute.construct.choose.draw_gumbel`."""
     row = _mix(first_key ^ (step.to(tl.uint32) * 0x9E3779B1))
     bits = _mix(_mix(row ^ (node.to(tl.uint32) * 0x85EBCA77)) ^ second_key)
     uniform = ((bits >> 9).to(tl.float32) + 0.5) * 1.1920928955078125e-07  # 2^-23
@@ -60,7 +60,7 @@ def draw_gumbel(first_key, second_key, step, node):
 def scramble(numbers):
     """64 pseudo-random bits for each number; their sum over a set identifies the set.
 
-    `dynaroute.construct.noise.scramble` does the same with other bits, which are only compared with each other.
+    `dynaroute.construct.choose.scramble` does the same with other bits, which are only compared with each other.
     """
     words = numbers.to(tl.uint32)
     high = _mix(words * 0x9E3779B1 ^ 0x243F6A88)

@@ -9,10 +9,9 @@ from torch import Tensor
 
 from dynaroute.base.errors import FileError, FormatError, ModelError, Where, in_file
 from dynaroute.base.torch_files import load_torch_file
-from dynaroute.model.card import ModelCard
 from dynaroute.model.config import PolicyConfig
 from dynaroute.model.policy import Policy
-from dynaroute.model.saved import fill_parameters
+from dynaroute.model.saved import ModelCard, fill_parameters
 
 __all__ = ["import_kool"]
 

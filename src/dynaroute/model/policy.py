@@ -13,10 +13,8 @@ from safetensors import SafetensorError
 from safetensors.torch import save
 from torch import Tensor, nn
 
-from dynaroute.base.checksums import checksum_of
 from dynaroute.base.errors import FileError, ModelError, in_file
-from dynaroute.base.files import write_bytes
-from dynaroute.model.card import ModelCard
+from dynaroute.base.files import checksum_of, write_bytes
 from dynaroute.model.config import PolicyConfig
 from dynaroute.model.decoder import Context, Decoder, Projections
 from dynaroute.model.encoder import Encoder, encode_exactly
@@ -25,6 +23,7 @@ from dynaroute.model.saved import (
     FILES_REMEDY,
     FORMAT_VERSION,
     Description,
+    ModelCard,
     hash_present,
     load_matched,
     match_parameters,

@@ -5,6 +5,8 @@ pyplot, so that nothing stays open and no screen is needed:
 
     >>> ax = plot_solution(instance, solution)
     >>> save_figure(ax, "routes.svg")
+
+Begin with `routes`. It may import `base` and `problem`.
 """
 
 from dynaroute.plotting.pictures import PICTURE_SUFFIXES, check_picture_path, save_figure

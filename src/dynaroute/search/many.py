@@ -12,7 +12,7 @@ from queue import Empty, SimpleQueue
 from threading import Event
 from typing import Protocol
 
-from dynaroute.base.cores import count_cores
+from dynaroute.base.machine import count_cores
 from dynaroute.base.stopping import Stopping
 from dynaroute.base.vocabulary import Objective
 from dynaroute.problem.instance import Instance

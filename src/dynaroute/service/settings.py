@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from dynaroute.base.cores import count_cores
 from dynaroute.base.errors import OptionError, Where
+from dynaroute.base.machine import count_cores
 
 __all__ = ["PREFIX", "ServiceSettings"]
 

@@ -1,1 +1,4 @@
-"""The parts of solve(): options, results, building with a policy, and searching."""
+"""solve(): its options, which start and which search an instance gets, and its result.
+
+Begin with `solve`. It may import every room above it.
+"""

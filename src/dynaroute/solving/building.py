@@ -9,8 +9,8 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from dynaroute.base.device import choose_device
 from dynaroute.base.errors import OptionError, Where
+from dynaroute.base.machine import choose_device
 from dynaroute.base.stopping import OutOfTimeError, Stopping
 from dynaroute.problem.instance import Instance
 from dynaroute.problem.solution import Solution

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dynaroute.base.device import choose_device
 from dynaroute.base.errors import UnsupportedError, Where
+from dynaroute.base.machine import choose_device
 from dynaroute.base.memory import (
     LARGEST_MATRIX,
     memory_for_fleets,

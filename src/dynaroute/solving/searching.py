@@ -8,8 +8,7 @@ from dataclasses import dataclass, field, replace
 from threading import Lock
 from typing import TYPE_CHECKING, NamedTuple
 
-from dynaroute.base.cores import count_cores
-from dynaroute.base.device import choose_device
+from dynaroute.base.machine import choose_device, count_cores
 from dynaroute.base.stopping import Stopping
 from dynaroute.problem.instance import Instance
 from dynaroute.problem.solution import Solution

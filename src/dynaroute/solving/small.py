@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dynaroute.base.checksums import checksum_of
-from dynaroute.base.files import read_bytes
+from dynaroute.base.files import checksum_of, read_bytes
 from dynaroute.batch.policy_view import locate
 from dynaroute.problem.instance import Instance
 from dynaroute.problem.solution import Solution

@@ -14,7 +14,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from dynaroute.base.device import choose_device
+from dynaroute.base.machine import choose_device
 from dynaroute.base.stopping import OutOfTimeError, Stopping
 from dynaroute.batch import InstanceBatch, RouteBatch
 from dynaroute.construct import Augmented, Greedy, construct

@@ -1,4 +1,4 @@
-"""Measuring: methods on sets, the paper's tables, other solvers, and this machine.
+"""Measurements: methods on sets, the paper's tables, other solvers, and what this machine can do.
 
-Nothing that solves imports this room.
+Begin with `evaluation`. Nothing that solves imports this room. It may import every room above it.
 """

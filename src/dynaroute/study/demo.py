@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynaroute.draw import draw_published_set
-from dynaroute.draw.arrays import InstanceArrays
+from dynaroute.draw.paper import InstanceArrays
 from dynaroute.problem.instance import Instance
 from dynaroute.problem.solution import Solution
 from dynaroute.solving.result import Result

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from dynaroute import __version__
-from dynaroute.base.cores import count_cores
+from dynaroute.base.machine import count_cores
 
 if TYPE_CHECKING:
     import torch
@@ -324,7 +324,7 @@ def _solve_for_trial() -> Iterator[Finding]:
     """Solve a small instance on the default device, as a user would."""
     import numpy as np
 
-    from dynaroute.base.device import choose_device
+    from dynaroute.base.machine import choose_device
     from dynaroute.problem.instance import Instance
     from dynaroute.problem.solution import check
     from dynaroute.solving.solve import solve

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from dynaroute.base.device import choose_device
 from dynaroute.base.errors import FormatError, ModelError, Where
+from dynaroute.base.machine import choose_device
 from dynaroute.draw import PUBLISHED_SETS, draw_published_set
 from dynaroute.formats.collection import find_best_costs, read_best_costs, read_collection
 from dynaroute.problem.instance import Instance

@@ -10,10 +10,9 @@ from torch import Tensor
 
 from dynaroute.base.stopping import Stopping
 from dynaroute.batch import InstanceBatch, RouteBatch
-from dynaroute.construct.choose import Chooser, Follow, MostLikely, Sample, StartAt
+from dynaroute.construct.choose import Chooser, Follow, MostLikely, Sample, StartAt, make_stream_keys
 from dynaroute.construct.eager import construct_eagerly, decide, log_probabilities
 from dynaroute.construct.fused import construct_fused, is_supported
-from dynaroute.construct.noise import make_stream_keys
 from dynaroute.model import Policy
 from dynaroute.model.encoder import AttentionLayer
 from dynaroute.model.packing import Packing

@@ -16,10 +16,9 @@ from typing import NamedTuple
 
 import torch
 
-from dynaroute.base.cores import count_cores
+from dynaroute.base.machine import count_cores
 from dynaroute.batch import InstanceBatch
-from dynaroute.construct.choose import MostLikely, Sample
-from dynaroute.construct.noise import make_stream_keys
+from dynaroute.construct.choose import MostLikely, Sample, make_stream_keys
 from dynaroute.model import Policy, PolicyConfig
 from dynaroute.study.kernel_comparisons import (
     Comparison,

@@ -9,9 +9,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from dynaroute.base.device import choose_device
 from dynaroute.base.errors import FileError, FormatError, Where, in_file
 from dynaroute.base.files import read_bytes, write_bytes
+from dynaroute.base.machine import choose_device
 from dynaroute.study.reference_lengths import (
     HGS_LENGTHS,
     PAPER_BEST_LENGTHS,

@@ -15,7 +15,7 @@ from itertools import product
 
 import torch
 
-from dynaroute.base.device import choose_device
+from dynaroute.base.machine import choose_device
 from dynaroute.kernels import kernels_run_on
 from dynaroute.model import Policy, PolicyConfig
 from dynaroute.model.config import KindName, Normalisation

@@ -1,4 +1,7 @@
-"""The shipped models, found without loading them."""
+"""The shipped models, found without loading them, and which of them suits an instance.
+
+Begin with `choice`. It may import `base`, `problem` and `draw`.
+"""
 
 from __future__ import annotations
 

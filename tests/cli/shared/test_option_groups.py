@@ -9,7 +9,7 @@ from typing import Annotated, NamedTuple
 import typer
 from typer.testing import CliRunner
 
-from dynaroute.cli.shared.option_groups import make_option, take_group, takes_groups
+from dynaroute.cli.shared.options import make_option, take_group, takes_groups
 
 
 class Size(NamedTuple):

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from dynaroute.base.errors import FileError
-from dynaroute.cli.shared.places import refuse_filled_folder, refuse_missing_folder
+from dynaroute.cli.shared.output import refuse_filled_folder, refuse_missing_folder
 
 
 def test_folder_that_is_new_or_empty_may_be_filled(tmp_path: Path) -> None:

@@ -15,9 +15,8 @@ from dynaroute.cli.training.options import (
     find_given,
 )
 from dynaroute.draw.distribution import BUILT_IN
-from dynaroute.training.plan.plan import TrainingPlan
+from dynaroute.training.plan.plan import Stage, TrainingPlan
 from dynaroute.training.plan.recipes import make_plan, suit_policy
-from dynaroute.training.plan.stage import Stage
 
 
 @pytest.mark.parametrize(

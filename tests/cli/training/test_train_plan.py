@@ -8,11 +8,10 @@ import torch
 from policies import SMALL_AMD, make_policy
 
 from dynaroute.base.errors import OptionError
-from dynaroute.cli.training.plan import find_validation
-from dynaroute.cli.training.plan import make_policy as make_first_policy
+from dynaroute.cli.training.options import find_validation
+from dynaroute.cli.training.options import make_policy as make_first_policy
 from dynaroute.model import PolicyConfig
-from dynaroute.training.plan.plan import TrainingPlan
-from dynaroute.training.plan.stage import Stage
+from dynaroute.training.plan.plan import Stage, TrainingPlan
 
 PLAN = TrainingPlan((Stage(4, (20,), 4, 2, 1e-3),), updates=1)
 

@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from dynaroute.cli.training.progress import describe_length, find_references
+from dynaroute.cli.training.run import describe_length, find_references
 from dynaroute.draw.distribution import BUILT_IN
 from dynaroute.study.reference_lengths import HGS_LENGTHS
+from dynaroute.training.files import Reference
 from dynaroute.training.plan.own_instances import InstanceFiles
 from dynaroute.training.plan.recipes import make_distribution_plan, make_plan
-from dynaroute.training.run.journal import Reference
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,15 @@ import pytest
 from dynaroute.base.errors import FormatError, OptionError
 from dynaroute.draw.distribution import BUILT_IN
 from dynaroute.training.plan.own_instances import InstanceFiles
-from dynaroute.training.plan.plan import LearningRate, TrainingPlan, format_plan, parse_plan, read_plan, write_plan
-from dynaroute.training.plan.stage import Stage
+from dynaroute.training.plan.plan import (
+    LearningRate,
+    Stage,
+    TrainingPlan,
+    format_plan,
+    parse_plan,
+    read_plan,
+    write_plan,
+)
 
 STAGE = Stage(size=20, capacities=(30,), instances=8, samples=4, rate=1e-3)
 PLAN = TrainingPlan((STAGE, replace(STAGE, size=50, share=3.0)), updates=100, seed=7, init="amd-20")

@@ -6,9 +6,9 @@ import pytest
 from policies import draw_instances
 
 from dynaroute.base.errors import OptionError
+from dynaroute.base.vocabulary import PolicyName
 from dynaroute.draw.distribution import BUILT_IN
 from dynaroute.formats import write
-from dynaroute.training.plan.names import PolicyName
 from dynaroute.training.plan.own_instances import InstanceFiles
 from dynaroute.training.plan.recipes import make_data_plan, make_distribution_plan, make_plan, suit_policy
 

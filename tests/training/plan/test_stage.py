@@ -8,7 +8,7 @@ import pytest
 from dynaroute.base.errors import OptionError
 from dynaroute.draw.distribution import BUILT_IN
 from dynaroute.training.plan.own_instances import InstanceFiles
-from dynaroute.training.plan.stage import Stage
+from dynaroute.training.plan.plan import Stage
 
 STAGE = Stage(size=20, capacities=(30,), instances=8, samples=4, rate=1e-3)
 

@@ -8,9 +8,8 @@ from policies import SMALL_AM, SMALL_AMD, draw_batch, list_configurations, make_
 
 from dynaroute.batch import InstanceBatch, RouteBatch
 from dynaroute.construct import log_probabilities
-from dynaroute.construct.choose import Sample
+from dynaroute.construct.choose import Sample, make_stream_keys
 from dynaroute.construct.eager import construct_eagerly
-from dynaroute.construct.noise import make_stream_keys
 from dynaroute.model import PointerConfig, PointerNetwork, Policy, PolicyConfig
 from dynaroute.training.replay.layout import ReplaySize, RouteStarts, WholeSize
 from dynaroute.training.replay.replay import replay_log_probabilities

@@ -3,7 +3,7 @@ from __future__ import annotations
 import torch
 from policies import SMALL_AM, make_policy
 
-from dynaroute.training.run.averaging import ParameterMean
+from dynaroute.training.step.optimiser import ParameterMean
 
 
 def test_the_mean_counts_every_tenth_update() -> None:

@@ -8,10 +8,9 @@ from typing import Any
 import pytest
 from policies import make_policy
 
-from dynaroute.training.plan.plan import TrainingPlan
-from dynaroute.training.plan.stage import Stage
+from dynaroute.training.plan.plan import Stage, TrainingPlan
 from dynaroute.training.run import trainer as trainer_module
-from dynaroute.training.run.budget import Budget
+from dynaroute.training.run.state import Budget
 from dynaroute.training.run.trainer import Trainer
 from dynaroute.training.run.validation import PublishedValidation
 from dynaroute.training.step.reinforce import train_step

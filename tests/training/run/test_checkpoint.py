@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from dynaroute.base.errors import FileError, InputWarning, ModelError
-from dynaroute.training.run.checkpoint import load_checkpoint, require_unchanged, save_checkpoint
+from dynaroute.training.run.state import load_checkpoint, require_unchanged, save_checkpoint
 
 CPU = torch.device("cpu")
 

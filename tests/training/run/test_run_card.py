@@ -2,10 +2,8 @@ from __future__ import annotations
 
 from dynaroute.draw.distribution import BUILT_IN
 from dynaroute.model import ModelCard
-from dynaroute.training.plan.plan import TrainingPlan
-from dynaroute.training.plan.stage import Stage
-from dynaroute.training.run.card import describe_model
-from dynaroute.training.run.state import RunState
+from dynaroute.training.plan.plan import Stage, TrainingPlan
+from dynaroute.training.run.state import RunState, describe_model
 
 SMALL = Stage(size=20, capacities=(30,), instances=8, samples=4, rate=1e-3)
 MIXED = Stage(size=500, capacities=(), instances=2, samples=4, rate=1e-3, distribution=BUILT_IN["x"])

@@ -9,15 +9,15 @@ import torch
 from policies import SMALL_AM, SMALL_AMD, draw_instances
 
 from dynaroute.base.errors import FileError, ModelError, TrainingError
+from dynaroute.base.vocabulary import BaselineName
 from dynaroute.batch import InstanceBatch
 from dynaroute.construct import Greedy, construct
 from dynaroute.draw.distribution import Distribution, Part
 from dynaroute.formats import write
 from dynaroute.model import ModelCard, Policy, PolicyConfig
+from dynaroute.training.files import read_metrics
 from dynaroute.training.plan.own_instances import InstanceFiles
-from dynaroute.training.plan.plan import BaselineName, TrainingPlan, read_plan, write_plan
-from dynaroute.training.plan.stage import Stage
-from dynaroute.training.run.journal import read_metrics
+from dynaroute.training.plan.plan import Stage, TrainingPlan, read_plan, write_plan
 from dynaroute.training.run.trainer import LAST, Trainer
 from dynaroute.training.run.validation import VALIDATION_SEED, measure_greedy_length
 

@@ -13,9 +13,9 @@ from policies import SMALL_AMD, make_policy
 
 from dynaroute.base.errors import DynarouteError
 from dynaroute.construct import log_probabilities
+from dynaroute.training.files import Journal, draw_learning_curve, read_metrics
 from dynaroute.training.plan.plan import TrainingPlan, format_plan, parse_plan, refuse_other_plan
 from dynaroute.training.plan.recipes import make_plan
-from dynaroute.training.run.journal import Journal, draw_learning_curve, read_metrics
 from dynaroute.training.run.trainer import Trainer
 from dynaroute.training.step.reinforce import PolicyUpdate, reinforce_loss, sample_solutions
 from dynaroute.training.step.update_input import UpdateInput

@@ -4,8 +4,8 @@ import pytest
 import torch
 from policies import SMALL_AM, SMALL_AMD, draw_batch, make_policy
 
+from dynaroute.base.vocabulary import BaselineName
 from dynaroute.construct import Greedy, construct
-from dynaroute.training.plan.names import BaselineName
 from dynaroute.training.ranks import Ranks
 from dynaroute.training.step.baselines import (
     GreedyBaseline,

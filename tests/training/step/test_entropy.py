@@ -3,7 +3,7 @@ from __future__ import annotations
 import torch
 from policies import draw_batch
 
-from dynaroute.training.step.entropy import spread_entropy, usual_entropy
+from dynaroute.training.step.update_input import spread_entropy, usual_entropy
 
 
 def test_each_size_has_the_weight_of_a_plan_for_that_size_alone() -> None:

@@ -4,7 +4,7 @@ import pytest
 import torch
 from policies import draw_batch
 
-from dynaroute.training.step.importance import weigh_sizes
+from dynaroute.training.step.update_input import weigh_sizes
 
 
 @pytest.mark.parametrize(("exponent", "expected"), [(1.0, [5.0, 1.0, 0.2]), (0.5, [5**0.5, 1.0, 0.2**0.5])])

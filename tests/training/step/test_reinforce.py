@@ -6,10 +6,10 @@ import pytest
 import torch
 from policies import SMALL_AMD, make_policy
 
+from dynaroute.base.vocabulary import BaselineName
 from dynaroute.construct import Greedy, construct, log_probabilities
 from dynaroute.draw.distribution import Distribution, Part
 from dynaroute.model import Policy
-from dynaroute.training.plan.plan import BaselineName
 from dynaroute.training.ranks import Ranks
 from dynaroute.training.step.baselines import make_baseline
 from dynaroute.training.step.instances import DistributionTask, InstanceSource, TrainingTask
@@ -175,7 +175,7 @@ def test_a_policy_learns_from_the_samples_whose_lengths_differ_most() -> None:
 def test_a_step_in_parts_moves_as_a_whole_one_does(monkeypatch: pytest.MonkeyPatch) -> None:
     moved = []
     for budget in (2.0**40, 1.0):  # bytes; the smallest part is one instance
-        monkeypatch.setattr("dynaroute.training.replay.memory._find_budget", lambda device, budget=budget: budget)
+        monkeypatch.setattr("dynaroute.training.replay.layout._find_budget", lambda device, budget=budget: budget)
         policy = make_policy(SMALL_AMD).double()
         train_step(make_learner(policy, "shared", instances=6, samples=4, entropy=0.1), step=0)
         moved.append(policy.state_dict())

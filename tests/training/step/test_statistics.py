@@ -9,10 +9,9 @@ import torch
 from policies import SMALL_AM, draw_batch, make_policy
 
 from dynaroute.construct import log_probabilities
-from dynaroute.construct.choose import MostLikely, Sample
+from dynaroute.construct.choose import MostLikely, Sample, make_stream_keys
 from dynaroute.construct.eager import construct_eagerly
 from dynaroute.construct.fused import is_supported
-from dynaroute.construct.noise import make_stream_keys
 from dynaroute.model import PolicyConfig
 from dynaroute.training.step.reinforce import sample_solutions
 from dynaroute.training.step.statistics import StillPolicy

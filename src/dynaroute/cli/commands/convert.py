@@ -11,8 +11,14 @@ from dynaroute.base.errors import UnsupportedError, Where
 from dynaroute.base.vocabulary import join_with_or
 from dynaroute.cli.shared.contents import holds_plan, holds_solution
 from dynaroute.cli.shared.options import JsonOption
-from dynaroute.cli.shared.output import count_of, print_json, print_line, print_note
-from dynaroute.cli.shared.places import refuse_missing_folder, refuse_overwriting
+from dynaroute.cli.shared.output import (
+    count_of,
+    print_json,
+    print_line,
+    print_note,
+    refuse_missing_folder,
+    refuse_overwriting,
+)
 from dynaroute.cli.shared.tables import TableOptions, takes_tables
 
 

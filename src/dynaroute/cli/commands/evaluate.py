@@ -21,8 +21,18 @@ from dynaroute.cli.shared.options import (
     refuse_unknown_model,
     takes_solving,
 )
-from dynaroute.cli.shared.output import print_facts, print_json, print_note, print_table, show_counts, show_length
-from dynaroute.cli.shared.places import list_files, list_model_files, refuse_missing_folder, refuse_overwriting
+from dynaroute.cli.shared.output import (
+    list_files,
+    list_model_files,
+    print_facts,
+    print_json,
+    print_note,
+    print_table,
+    refuse_missing_folder,
+    refuse_overwriting,
+    show_counts,
+    show_length,
+)
 from dynaroute.cli.shared.progress import preload_search, show_progress
 from dynaroute.cli.shared.tables import CapacityOption, TableOptions
 from dynaroute.solving.options import Observers, SolveOptions

@@ -10,8 +10,7 @@ import typer
 
 from dynaroute.base.errors import in_file
 from dynaroute.cli.shared.options import JsonOption
-from dynaroute.cli.shared.output import count_of, print_json, print_line
-from dynaroute.cli.shared.places import refuse_filled_folder, refuse_missing_folder
+from dynaroute.cli.shared.output import count_of, print_json, print_line, refuse_filled_folder, refuse_missing_folder
 
 
 def import_kool(

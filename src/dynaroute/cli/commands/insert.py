@@ -10,8 +10,14 @@ import typer
 from dynaroute.base.display import LONGEST_NAME, show_length, show_list, show_text
 from dynaroute.cli.shared.exit_codes import NO_FEASIBLE_PLAN
 from dynaroute.cli.shared.options import JsonOption
-from dynaroute.cli.shared.output import print_json, print_line, print_note, print_table
-from dynaroute.cli.shared.places import refuse_missing_folder, refuse_overwriting
+from dynaroute.cli.shared.output import (
+    print_json,
+    print_line,
+    print_note,
+    print_table,
+    refuse_missing_folder,
+    refuse_overwriting,
+)
 from dynaroute.cli.shared.tables import IgnoreOption
 
 if TYPE_CHECKING:

@@ -9,8 +9,7 @@ import typer
 
 from dynaroute.cli.shared.contents import holds_plan
 from dynaroute.cli.shared.options import InstanceArgument, JsonOption
-from dynaroute.cli.shared.output import print_json, print_line, print_note
-from dynaroute.cli.shared.places import refuse_overwriting
+from dynaroute.cli.shared.output import print_json, print_line, print_note, refuse_overwriting
 from dynaroute.cli.shared.tables import TableOptions, takes_tables
 
 

@@ -22,8 +22,7 @@ from dynaroute.cli.shared.options import (
     refuse_unknown_model,
     takes_solving,
 )
-from dynaroute.cli.shared.output import print_json, print_note
-from dynaroute.cli.shared.places import list_model_files, refuse_overwriting
+from dynaroute.cli.shared.output import list_model_files, print_json, print_note, refuse_overwriting
 from dynaroute.cli.shared.progress import preload_search, show_progress, show_search
 from dynaroute.cli.shared.results import (
     check_destinations,

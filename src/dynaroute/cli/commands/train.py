@@ -7,11 +7,10 @@ from typing import Annotated
 
 import typer
 
-from dynaroute.base.device import choose_device
 from dynaroute.base.errors import OptionError, Where
-from dynaroute.cli.shared.option_groups import takes_groups
-from dynaroute.cli.shared.options import BestOption, DeviceOption, JsonOption
-from dynaroute.cli.shared.places import list_files, list_model_files, refuse_overwriting
+from dynaroute.base.machine import choose_device
+from dynaroute.cli.shared.options import BestOption, DeviceOption, JsonOption, takes_groups
+from dynaroute.cli.shared.output import list_files, list_model_files, refuse_overwriting
 from dynaroute.cli.training.options import (
     INSTANCES,
     VALIDATION,
@@ -20,13 +19,16 @@ from dynaroute.cli.training.options import (
     PolicyOptions,
     Source,
     StepOptions,
+    change_plan,
     find_given,
+    find_tracker,
+    find_validation,
     parse_numbers,
+    read_config,
     refuse_options,
 )
-from dynaroute.cli.training.plan import change_plan, find_tracker, find_validation, read_config
 from dynaroute.cli.training.run import run_training
-from dynaroute.training.run.files import RUN_FILES
+from dynaroute.training.files import RUN_FILES
 
 
 @takes_groups

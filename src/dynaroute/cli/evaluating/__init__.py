@@ -1,1 +1,4 @@
-"""Parts of `dynaroute evaluate`."""
+"""Parts of `dynaroute evaluate`: what the lengths are compared with.
+
+Begin with `reference`. It may import every room above it, and `cli/shared`.
+"""

@@ -14,8 +14,15 @@ from dynaroute.base.display import LONGEST_NAME, show_text
 from dynaroute.base.errors import OptionError, Where, in_file
 from dynaroute.base.vocabulary import join_with_or
 from dynaroute.cli.shared.jobs import SolveJob
-from dynaroute.cli.shared.output import count_of, print_line, print_note, print_table, show_counts, show_length
-from dynaroute.cli.shared.places import refuse_missing_folder
+from dynaroute.cli.shared.output import (
+    count_of,
+    print_line,
+    print_note,
+    print_table,
+    refuse_missing_folder,
+    show_counts,
+    show_length,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

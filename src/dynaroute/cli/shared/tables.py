@@ -1,101 +1,161 @@
-"""Options for reading tables, shared by several commands."""
+"""Options for reading tables, and for vehicles, limits and a speed, shared by several commands."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dynaroute.cli.shared.fleets import FLEET_OPTIONS, FleetWords
-from dynaroute.cli.shared.option_groups import make_option, take_group
+from dynaroute.base.errors import OptionError, Where
+from dynaroute.base.vocabulary import ReadingRule
+from dynaroute.cli.shared.options import make_option, take_group
+from dynaroute.cli.shared.output import print_note
+from dynaroute.problem.measures import parse_length, parse_speed
+from dynaroute.problem.times import parse_time
 
 if TYPE_CHECKING:
-    from dynaroute.formats.fleet_options import FleetOptions
+    from dynaroute.formats.fleet_options import FleetOptions, VehicleList
     from dynaroute.problem.instance import Instance
 
-__all__ = ["CapacityOption", "IgnoreOption", "TableOptions", "takes_tables"]
+__all__ = ["FLEET_OPTIONS", "CapacityOption", "FleetWords", "IgnoreOption", "TableOptions", "takes_tables"]
 
-PANEL = "Tables"
+
+def _option(name: str, metavar: str | None, help: str, panel: str = "Tables") -> Any:
+    return typer.Option(name, metavar=metavar, help=help, rich_help_panel=panel)
+
+
+def _text_option(name: str, metavar: str, help: str, panel: str = "Tables") -> Any:
+    return Annotated[str | None, _option(name, metavar, help, panel)]
+
 
 # A text, not a number, so that 450,5 and "450 kg" work, and errors are in our words.
-CapacityOption = Annotated[
-    str | None,
-    typer.Option(
-        "--capacity",
-        metavar="Q",
-        help="Vehicle capacity for tables; overrides their own.",
-        rich_help_panel=PANEL,
-    ),
-]
-_FormatOption = Annotated[
-    str | None,
-    typer.Option(
-        "--format",
-        metavar="SUFFIX",
-        help="Format of the file, if its suffix does not say or it is '-': csv, xlsx, json, ...",
-        rich_help_panel=PANEL,
-    ),
-]
-_SheetOption = Annotated[
-    str | None,
-    typer.Option(
-        "--sheet",
-        metavar="NAME",
-        help="Sheet of a workbook; default: the first visible sheet with a header.",
-        rich_help_panel=PANEL,
-    ),
-]
-_ColumnsOption = Annotated[
-    str | None,
-    typer.Option(
-        "--columns",
-        metavar="COLUMN=MEANING,...",
-        help="Meaning of columns with unclear headings: Mng=demand,x=lon,y=lat.",
-        rich_help_panel=PANEL,
-    ),
-]
-_MatrixOption = Annotated[
-    str | None,
-    typer.Option(
-        "--matrix",
-        metavar="FILE[#SHEET]",
-        help="Distances between the stops of a table: a file such as .csv, or FILE#SHEET.",
-        rich_help_panel=PANEL,
-    ),
-]
-_DurationsOption = Annotated[
-    str | None,
-    typer.Option(
-        "--durations",
-        metavar="FILE[#SHEET]",
-        help="Travel times between the stops of a table, likewise.",
-        rich_help_panel=PANEL,
-    ),
-]
+CapacityOption = Annotated[str | None, _option("--capacity", "Q", "Vehicle capacity for tables; overrides their own.")]
 IgnoreOption = Annotated[
     list[str] | None,
-    typer.Option(
+    _option(
         "--ignore",
-        metavar="COLUMN",
-        help="Plan without a column, or a key of a .json file, that asks for something unsupported. May be given "
-        "several times.",
-        rich_help_panel=PANEL,
+        "COLUMN",
+        "Plan without a column, or a key of a .json file, that asks for something unsupported. May be given several "
+        "times.",
     ),
 ]
-_TABLE_OPTIONS = {
+_TABLE_OPTIONS: dict[str, Any] = {
     "capacity": CapacityOption,
-    "format": _FormatOption,
-    "sheet": _SheetOption,
-    "columns": _ColumnsOption,
-    "matrix": _MatrixOption,
-    "durations": _DurationsOption,
+    "format": _text_option(
+        "--format", "SUFFIX", "Format of the file, if its suffix does not say or it is '-': csv, xlsx, json, ..."
+    ),
+    "sheet": _text_option("--sheet", "NAME", "Sheet of a workbook; default: the first visible sheet with a header."),
+    "columns": _text_option(
+        "--columns", "COLUMN=MEANING,...", "Meaning of columns with unclear headings: Mng=demand,x=lon,y=lat."
+    ),
+    "matrix": _text_option(
+        "--matrix", "FILE[#SHEET]", "Distances between the stops of a table: a file such as .csv, or FILE#SHEET."
+    ),
+    "durations": _text_option("--durations", "FILE[#SHEET]", "Travel times between the stops of a table, likewise."),
     "ignore": IgnoreOption,
 }
+FLEET_OPTIONS: dict[str, Any] = {
+    "vehicles": _text_option(
+        "--vehicles",
+        "N|FILE",
+        "How many vehicles there are; or a file of their types, instead of those of the file.",
+        "Fleet",
+    ),
+    "max_duration": _text_option(
+        "--max-duration",
+        "TIME",
+        "Longest time from departure to the end of a route: 8h, 90min, 28800 (seconds).",
+        "Fleet",
+    ),
+    "max_distance": _text_option(
+        "--max-distance", "LENGTH", "Longest route: 120km, or a number in the unit of the distances.", "Fleet"
+    ),
+    "speed": _text_option(
+        "--speed", "SPEED", "Speed of vehicles, if the file has no travel times: 40km/h, 10m/s, 25mph.", "Fleet"
+    ),
+    "rounding": Annotated[
+        ReadingRule | None,
+        _option(
+            "--rounding",
+            None,
+            "How lengths are rounded; dimacs truncates to one decimal, for Solomon's instances.",
+            "Fleet",
+        ),
+    ],
+}
 _OPTIONS = [make_option(name, option) for name, option in (_TABLE_OPTIONS | FLEET_OPTIONS).items()]
+
+
+@dataclass(frozen=True)
+class FleetWords:
+    """The user's options about vehicles, as text."""
+
+    vehicles: str | None = None
+    max_duration: str | None = None
+    max_distance: str | None = None
+    speed: str | None = None
+    rounding: ReadingRule | None = None
+
+    def understand(self, ignore: Sequence[str] = ()) -> FleetOptions:
+        """Convert to numbers, reading files of vehicles without the columns to ignore."""
+        from dynaroute.formats.fleet_options import FleetOptions
+
+        return FleetOptions(
+            vehicles=_read_vehicles(self.vehicles, ignore),
+            max_duration=_read_limit(self.max_duration, "--max-duration", parse_time),
+            max_distance=_read_limit(self.max_distance, "--max-distance", parse_length),
+            speed=None if self.speed is None else parse_speed(self.speed, Where(field="--speed")),
+            rounding=self.rounding,
+        )
+
+    def note_unit(self, instances: Sequence[Instance]) -> None:
+        """Note that lengths are assumed to be metres, if an option has a unit but the file has none."""
+        named = [word for word in (self.speed, self.max_distance) if word is not None and "m" in word.lower()]
+        if named and any(instance.metric != "great_circle" for instance in instances):
+            print_note(f"lengths are assumed to be in metres, because {named[0]} has a unit.")
+
+    @property
+    def files(self) -> list[Path]:
+        """List the additional files that are read."""
+        from dynaroute.formats.tables.side_tables import split_sheet
+
+        return [] if self.vehicles is None or _is_number(self.vehicles) else [Path(split_sheet(self.vehicles)[0])]
+
+
+def _read_vehicles(text: str | None, ignore: Sequence[str]) -> int | VehicleList | None:
+    if text is None:
+        return None
+    if not _is_number(text):
+        from dynaroute.formats.ignored import Ignored
+        from dynaroute.formats.vehicles import read_vehicles_beside_stops
+
+        return read_vehicles_beside_stops(text, Ignored.of(ignore))
+    if not text.isdecimal() or not 0 < int(text) < 2**31:
+        raise OptionError(
+            f"{text} is not a number of vehicles.",
+            where=Where(field="--vehicles"),
+            remedy="Give a whole number above 0.",
+        )
+    return int(text)
+
+
+def _is_number(text: str) -> bool:
+    return bool(text) and all(character in "+-.,0123456789" for character in text)
+
+
+def _read_limit(text: str | None, option: str, parse: Any) -> float | None:
+    if text is None:
+        return None
+    limit = float(parse(text, Where(field=option)))
+    if limit <= 0:
+        raise OptionError(
+            f"{text} is not a limit above 0.", where=Where(field=option), remedy="Give one, or leave it out."
+        )
+    return limit
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from dynaroute.base.decimals import plain_number
 from dynaroute.base.errors import OptionError, Where
 from dynaroute.base.files import open_to_write
 from dynaroute.cli.shared.jobs import SolveJob
-from dynaroute.cli.shared.places import refuse_missing_folder
+from dynaroute.cli.shared.output import refuse_missing_folder
 from dynaroute.solving.options import SolveOptions
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Running ``dynaroute train``: a new run or one to resume, from its folder to its last words."""
+"""Running ``dynaroute train``: a new run or one to resume, what it shows meanwhile, and its last words."""
 
 from __future__ import annotations
 
@@ -10,22 +10,139 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from dynaroute.base.device import choose_device
 from dynaroute.base.errors import FileError, Where
+from dynaroute.base.machine import choose_device
 from dynaroute.cli.shared.exit_codes import INTERRUPTED
 from dynaroute.cli.shared.interrupt import note_interrupt
 from dynaroute.cli.shared.output import count_of, print_json, print_line, print_note
-from dynaroute.cli.training.plan import make_policy
-from dynaroute.training.run.files import RUN_FILES
+from dynaroute.cli.training.options import make_policy
+from dynaroute.training.files import RUN_FILES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from dynaroute.training.files import Reference
     from dynaroute.training.plan.plan import TrainingPlan
-    from dynaroute.training.run.journal import Reference
     from dynaroute.training.run.state import Outcome
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from math import isfinite
+from typing import TYPE_CHECKING
 
-__all__ = ["run_training"]
+from dynaroute.cli.shared.output import make_console
+from dynaroute.study.reference_lengths import HGS_LENGTHS
+
+if TYPE_CHECKING:
+    from dynaroute.training.files import Reference
+    from dynaroute.training.plan.plan import Stage, TrainingPlan
+    from dynaroute.training.run.state import RunProgress
+
+__all__ = ["describe_length", "find_references", "run_training", "show_training"]
+
+
+def find_references(plan: TrainingPlan) -> dict[int, Reference]:
+    """Find reference lengths for validation, by size.
+
+    HGS if the capacity is that of the published sets; best known costs or savings if lengths are relative.
+    """
+    from dynaroute.draw import usual_capacity
+    from dynaroute.training.files import Reference
+
+    references = {}
+    for stage in plan.stages:
+        files = plan.validation or stage.data
+        if files is not None or stage.distribution is not None:
+            has_best = files is not None and files.best is not None
+            references[stage.size] = Reference("best known" if has_best else "savings", 1.0)
+        elif stage.size in HGS_LENGTHS and stage.capacities[0] == usual_capacity(stage.size):
+            references[stage.size] = Reference("HGS", HGS_LENGTHS[stage.size])
+    return references
+
+
+@contextmanager
+def show_training(
+    plan: TrainingPlan, is_quiet: bool
+) -> Iterator[tuple[Callable[[RunProgress], None], Callable[[dict[str, Any] | str], None]]]:
+    """Show a bar on a terminal, and print a line for each validation.
+
+    Yields
+    ------
+    tuple
+        The functions to call with progress and with events.
+    """
+    if is_quiet:
+        yield lambda progress: None, lambda event: None
+        return
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
+
+    console = make_console(stderr=True)
+    references = find_references(plan)
+    sizes = ", ".join(_describe_sizes(stage) for stage in plan.stages)
+    bar = Progress(
+        TextColumn(f"training n={sizes}"),
+        BarColumn(),
+        TaskProgressColumn(),
+        TextColumn("{task.fields[words]}"),
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+    )
+    with bar:
+        task = bar.add_task("training", total=1.0, words="starting")
+
+        def show_progress(progress: RunProgress) -> None:
+            words = (
+                f"samples {progress.length:.3f}, "
+                f"greedy {describe_length(progress.best_length, references.get(progress.size))}, "
+                f"{progress.trajectories_per_second:,.0f} trajectories/s, {_describe_time(progress.seconds_left)} left"
+            )
+            bar.update(task, completed=progress.spent, words=words)
+
+        def show_event(event: dict[str, Any] | str) -> None:
+            words = event if isinstance(event, str) else _describe_line(event, references.get(event["size"]))
+            console.print(words, soft_wrap=True)  # one line per event in a log
+
+        yield show_progress, show_event
+
+
+def _describe_sizes(stage: Stage) -> str:
+    if stage.distribution is None:
+        return f"{stage.size}"
+    return f"{stage.distribution.smallest} to {stage.size}"
+
+
+def _describe_line(line: dict[str, Any], reference: Reference | None) -> str:
+    name = "validation" if "validation" in line else "validation_of_mean"
+    of_what = "greedy" if name == "validation" else "greedy, mean of the last parameters"
+    return (
+        f"{line['minutes']:7.2f} min  update {line['step']:,}  {line['trajectories'] / 1e6:.2f} M trajectories  "
+        f"rate {line['rate']:.1e}  {of_what} {describe_length(line[name], reference)}"
+    )
+
+
+def describe_length(length: float, reference: Reference | None) -> str:
+    """Describe a validation length, with its gap to the reference.
+
+    Parameters
+    ----------
+    length
+        The length; infinite before the first validation.
+    reference
+        The reference; 1 if lengths are relative to it.
+    """
+    if not isfinite(length):
+        return "not measured yet"
+    if reference is None:
+        return f"{length:.4f}"
+    excess = 100 * (length / reference.length - 1)
+    words = f"{abs(excess):.2f} % {'above' if excess >= 0 else 'below'} {reference.name}"
+    return words if reference.is_unit else f"{length:.4f} ({words})"
+
+
+def _describe_time(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
 def run_training(
@@ -53,11 +170,11 @@ def run_training(
     more
         What to add to the budget of a resumed run.
     """
-    from dynaroute.cli.training.progress import show_training
+    from dynaroute.cli.training.run import show_training
     from dynaroute.solving.solve import load_policy
+    from dynaroute.training.files import hold_folder
     from dynaroute.training.plan.plan import read_plan, write_plan
     from dynaroute.training.ranks import Ranks
-    from dynaroute.training.run.files import hold_folder
     from dynaroute.training.run.trainer import BEST, LAST, Trainer
 
     if plan is not None:
@@ -136,8 +253,8 @@ def _make_folder(folder: Path) -> None:
 
 
 def _finish(folder: Path, plan: TrainingPlan, outcome: Outcome, json: bool) -> None:
-    from dynaroute.cli.training.progress import find_references
-    from dynaroute.training.run.journal import save_learning_curve
+    from dynaroute.cli.training.run import find_references
+    from dynaroute.training.files import save_learning_curve
 
     references = find_references(plan)
     # printed first, so that a failing plot cannot hide it
@@ -148,7 +265,7 @@ def _finish(folder: Path, plan: TrainingPlan, outcome: Outcome, json: bool) -> N
 
 
 def _print_outcome(folder: Path, outcome: Outcome, reference: Reference | None, json: bool) -> None:
-    from dynaroute.cli.training.progress import describe_length
+    from dynaroute.cli.training.run import describe_length
 
     if json:
         print_json(

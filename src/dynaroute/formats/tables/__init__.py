@@ -1,1 +1,5 @@
-"""Read tables of stops, legs and vehicles: from the cells of a text or workbook to an instance."""
+"""Tables of stops, legs and vehicles, as CSV or as sheets of a workbook: from cells to an instance.
+
+Begin with `stops`, which reads the main table. `words` lists the headings that are understood. It may import `base`,
+`problem`, `formats` and `formats/tables/cells`.
+"""

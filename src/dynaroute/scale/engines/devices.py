@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dynaroute.base.device import choose_device
+from dynaroute.base.machine import choose_device
 from dynaroute.solving.options import SolveOptions
 
 __all__ = ["list_gpus", "name_device", "name_kind"]

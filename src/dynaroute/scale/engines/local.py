@@ -15,8 +15,8 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import NamedTuple
 
-from dynaroute.base.cores import count_cores
 from dynaroute.base.errors import DynarouteError
+from dynaroute.base.machine import count_cores
 from dynaroute.scale.engines.devices import list_gpus
 from dynaroute.scale.engines.engine import Retries, WorkersNow
 from dynaroute.scale.rows import Block

@@ -17,8 +17,8 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
 
-from dynaroute.base.cores import count_cores
 from dynaroute.base.errors import DynarouteError, OptionError, Where
+from dynaroute.base.machine import count_cores
 from dynaroute.scale.engines.devices import name_kind
 from dynaroute.scale.engines.engine import WorkersNow
 from dynaroute.scale.engines.ledger import Done, Ledger

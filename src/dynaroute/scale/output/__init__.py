@@ -1,1 +1,4 @@
-"""What a batch writes and counts."""
+"""What a batch writes and counts: parts of the output, a summary, and tallies.
+
+Begin with `parts`. It may import `base`, `problem`, `formats`, `solving`, `scale` and `scale/engines`.
+"""

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
-from dynaroute.base.checksums import checksum_of
 from dynaroute.base.errors import FileError, FormatError, Where, in_file, warn_of_input
+from dynaroute.base.files import checksum_of
 from dynaroute.formats.sets.parquet import format_table, open_table
 from dynaroute.formats.sets.parquet_columns import load_pyarrow
 from dynaroute.scale.output.outcomes import RowOutcome

@@ -1,1 +1,4 @@
-"""What all searches share: compiling, leg lengths, the problem and the routes as arrays."""
+"""What all searches share: compiling, leg lengths, the problem and its routes as arrays.
+
+Begin with `problem` and `routes`; `compiled` keeps the machine code on disk. It may import `base` and `problem`.
+"""

@@ -14,8 +14,8 @@ from itertools import groupby
 import numpy as np
 from numpy.typing import NDArray
 
-from dynaroute.base.cores import count_cores
 from dynaroute.base.errors import OptionError, SolutionError, Where
+from dynaroute.base.machine import count_cores
 from dynaroute.problem.instance import Instance
 from dynaroute.problem.solution import Solution
 from dynaroute.search.core.compiled import compiled

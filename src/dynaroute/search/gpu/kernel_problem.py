@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from dynaroute.batch import InstanceBatch, RouteBatch
-from dynaroute.batch.legs import leg_lengths
+from dynaroute.batch.routes import leg_lengths
 from dynaroute.search.gpu.launches import LARGEST_SMALL, Layout
 
 __all__ = ["NEAR", "KernelProblem", "find_group", "list_groups", "list_near"]

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from dynaroute.base.stopping import Stopping
 from dynaroute.batch import InstanceBatch, RouteBatch
-from dynaroute.batch.legs import leg_lengths
+from dynaroute.batch.routes import leg_lengths
 from dynaroute.search.gpu.batched_search import BatchProgress, SearchedBatch, search_batch
 from dynaroute.search.gpu.devices import KernelDevice
 from dynaroute.search.gpu.launches import LARGEST_SMALL

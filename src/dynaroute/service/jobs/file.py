@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dynaroute.base.checksums import checksum_of
 from dynaroute.base.display import count_of
 from dynaroute.base.errors import DynarouteError, FormatError, OptionError, Where
+from dynaroute.base.files import checksum_of
 from dynaroute.formats import instance_from_json, instance_to_json
 from dynaroute.formats.json.document import load_json
 from dynaroute.problem.instance import Instance

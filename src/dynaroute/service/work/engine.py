@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, get_args
 import numpy as np
 
 from dynaroute.base.decimals import plain_number
-from dynaroute.base.device import choose_device
 from dynaroute.base.errors import OptionError, UnsupportedError, Where
+from dynaroute.base.machine import choose_device
 from dynaroute.problem.instance import Instance
 from dynaroute.problem.solution import Solution
 from dynaroute.search.improvers import MachineCode, load_machine_code

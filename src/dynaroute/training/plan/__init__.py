@@ -1,1 +1,4 @@
-"""What to train: the plan of a run, its stages, and the recipes."""
+"""What to train: the plan of a run, its stages and recipes, and the user's own instances.
+
+Begin with `plan`. It may import `base`, `batch`, `draw`, `formats`, `training` and `training/step`.
+"""

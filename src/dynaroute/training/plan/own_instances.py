@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
@@ -12,7 +13,9 @@ from torch import Tensor
 from dynaroute.base.errors import InstanceError, OptionError, TrainingError, Where
 from dynaroute.batch import InstanceBatch
 from dynaroute.draw.drawing import fill_unit_square, make_training_batch
-from dynaroute.formats.collection import Collection, hash_collection, read_best_costs, read_collection
+
+if TYPE_CHECKING:
+    from dynaroute.formats.collection import Collection
 
 __all__ = ["InstanceFiles", "OwnInstancesTask"]
 
@@ -55,6 +58,8 @@ class InstanceFiles:
         best
             A table of best known costs.
         """
+        from dynaroute.formats.collection import hash_collection
+
         return cls(str(path.absolute()), hash_collection(path), None if best is None else str(best.absolute()))
 
     def read(self) -> Collection:
@@ -65,6 +70,8 @@ class InstanceFiles:
         TrainingError
             If they have changed since the run began.
         """
+        from dynaroute.formats.collection import hash_collection, read_collection
+
         if hash_collection(self.path) != self.digest:
             raise TrainingError(
                 "the instances have changed since the run began.",
@@ -80,6 +87,8 @@ class InstanceFiles:
 
     def read_best(self, collection: Collection) -> list[float] | None:
         """Read the best known cost of each instance, if there is a table."""
+        from dynaroute.formats.collection import read_best_costs
+
         return None if self.best is None else read_best_costs(self.best, collection).costs
 
 

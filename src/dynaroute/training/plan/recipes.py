@@ -8,13 +8,12 @@ from dataclasses import replace
 from typing import NamedTuple, get_args
 
 from dynaroute.base.errors import OptionError, Where
+from dynaroute.base.vocabulary import PolicyName, RecipeName
 from dynaroute.draw import usual_capacity
 from dynaroute.draw.distribution import Distribution
-from dynaroute.training.plan.names import PolicyName, RecipeName
 from dynaroute.training.plan.own_instances import InstanceFiles
-from dynaroute.training.plan.plan import TrainingPlan
-from dynaroute.training.plan.stage import Stage
-from dynaroute.training.step.entropy import usual_entropy
+from dynaroute.training.plan.plan import Stage, TrainingPlan
+from dynaroute.training.step.update_input import usual_entropy
 
 __all__ = ["RATES", "Rates", "RecipeName", "make_data_plan", "make_distribution_plan", "make_plan", "suit_policy"]
 

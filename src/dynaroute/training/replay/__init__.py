@@ -1,4 +1,7 @@
-"""Log-probabilities of whole solutions, all steps at once: begin with `replay`."""
+"""Log-probabilities of whole solutions, all steps at once.
+
+Begin with `replay`. It may import `base`, `batch`, `construct`, `kernels` and `model`.
+"""
 
 from dynaroute.training.replay.replay import replay_log_probabilities
 

@@ -16,9 +16,28 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from dynaroute.batch import InstanceBatch, RouteBatch
-from dynaroute.construct.noise import scramble
+from dynaroute.construct.choose import scramble
+from dynaroute.kernels import LONGEST_ROUTE, kernels_run_on
+from dynaroute.model.decoder import Context, Projections
+from dynaroute.model.policy import Policy
+from dynaroute.model.state import find_feasible
 
-__all__ = ["ReplayLayout", "ReplaySize", "RouteStarts", "Segments", "Solutions", "WholeSize", "count_steps"]
+__all__ = [
+    "KnownSteps",
+    "ReplayLayout",
+    "ReplaySize",
+    "RouteStarts",
+    "Segments",
+    "Solutions",
+    "WholeSize",
+    "count_parts",
+    "count_steps",
+    "estimate_bytes",
+    "sum_steps",
+]
+
+_PART_OF_GPU = 0.6  # of the available memory; what is kept for the backward pass is not all that is used
+_ON_CPU = 4 << 30
 
 
 @dataclass(frozen=True)
@@ -327,3 +346,83 @@ def _list_places(is_there: Tensor, room: int) -> Tensor:
     place = torch.where(is_there, is_there.cumsum(0) - 1, room)
     listed = torch.full((room + 1,), -1, dtype=torch.int64, device=is_there.device)
     return listed.scatter(0, place, torch.arange(len(is_there), device=is_there.device))[:-1]
+
+
+def count_parts(policy: Policy, needed: ReplaySize, nodes: int, instances: int) -> int:
+    """Return the number of equal parts that a step is cut into."""
+    budget = _find_budget(policy.device)
+    wanted = estimate_bytes(policy, needed, nodes) / budget
+    return next(
+        parts for parts in range(1, instances + 1) if instances % parts == 0 and parts >= min(wanted, instances)
+    )
+
+
+def estimate_bytes(policy: Policy, needed: ReplaySize, nodes: int) -> float:
+    """Estimate what a replay keeps for the backward pass: numbers per token, and scores if no kernel avoids them."""
+    config = policy.config
+    # per layer: input, queries, keys and values, heads, middle, inner; as much again once in the backward pass
+    per_state_token = (config.layers + 1) * (7 * config.dimension + config.feed_forward)
+    per_route_token = 13 * config.dimension  # embedding, five projections, and their gradients
+    numbers = needed.state_tokens * per_state_token + needed.route_tokens * per_route_token
+    if kernels_run_on(policy.device) and needed.longest_route <= LONGEST_ROUTE:
+        return 2.0 * numbers
+    scores = 4.0 * config.heads * needed.routes * (needed.longest_route + 1) * nodes
+    return 4.0 * (numbers + scores)
+
+
+def _find_budget(device: torch.device) -> float:
+    """Return how many bytes a part may take."""
+    if device.type != "cuda":
+        return float(_ON_CPU)
+    free, _ = torch.cuda.mem_get_info(device)
+    unused = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
+    return _PART_OF_GPU * (free + unused)
+
+
+class KnownSteps(NamedTuple):
+    """S steps of each of P segments of M slots.
+
+    Attributes
+    ----------
+    previous, target
+        (P, S) int64: slots of the last visited node and of the next one.
+    is_step
+        (P, S) false for padding.
+    is_open
+        (P, S, M) customers not visited before a step.
+    is_node
+        (P, M) false for padding.
+    remaining
+        (P, S) remaining capacity.
+    """
+
+    previous: Tensor
+    target: Tensor
+    is_step: Tensor
+    is_open: Tensor
+    is_node: Tensor
+    remaining: Tensor
+
+
+def sum_steps(
+    policy: Policy, projections: Projections, steps: KnownSteps, demands: Tensor, capacities: Tensor
+) -> Tensor:
+    """Sum log p over known steps, with the decoder used for construction (eqs 12 to 20): (P,)."""
+    graph = projections.graph  # (P, M, d_h)
+    # padding may always return, because something must be feasible
+    may_return = (steps.previous != 0) | ~steps.is_step | ~steps.is_node[:, :1]
+    feasible = find_feasible(steps.is_open, demands[:, None], steps.remaining, may_return)  # (P, S, M)
+    in_mean = steps.is_node[:, None, :].expand_as(feasible)
+    if policy.config.shrinking_mean:
+        in_mean = steps.is_open.clone()
+        in_mean[:, :, 0] = True
+    nodes_in_mean = in_mean.sum(-1, keepdim=True).clamp(min=1)  # (P, S, 1)
+    context = Context(
+        mean=in_mean.to(graph.dtype) @ graph / nodes_in_mean,
+        previous=steps.previous,
+        fraction=steps.remaining.to(graph.dtype) / capacities[:, None].to(graph.dtype),
+    )
+    logits = policy.decoder.logits(projections, context, feasible)  # (P, S, M)
+    target = torch.where(steps.is_step, steps.target, 0)
+    chosen = logits.log_softmax(-1).gather(2, target[..., None]).squeeze(-1)  # (P, S), eq 20
+    return torch.where(steps.is_step, chosen, 0.0).sum(1, dtype=torch.float64).to(graph.dtype)

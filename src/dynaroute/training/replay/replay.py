@@ -28,8 +28,16 @@ from dynaroute.model.encoder import AttentionLayer, Encoder, encode_exactly
 from dynaroute.model.packing import Packing
 from dynaroute.model.pointer import PointerNetwork
 from dynaroute.model.policy import Policy
-from dynaroute.training.replay.layout import ReplayLayout, ReplaySize, RouteStarts, Segments, Solutions, WholeSize
-from dynaroute.training.replay.steps import KnownSteps, sum_steps
+from dynaroute.training.replay.layout import (
+    KnownSteps,
+    ReplayLayout,
+    ReplaySize,
+    RouteStarts,
+    Segments,
+    Solutions,
+    WholeSize,
+    sum_steps,
+)
 from dynaroute.training.replay.whole import replay_pointer, replay_whole
 
 __all__ = [

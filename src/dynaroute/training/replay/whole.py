@@ -14,8 +14,7 @@ from dynaroute.model.packing import Packing
 from dynaroute.model.pointer import PointerNetwork, PointerSteps
 from dynaroute.model.policy import Policy
 from dynaroute.model.state import find_feasible
-from dynaroute.training.replay.layout import Solutions, count_steps
-from dynaroute.training.replay.steps import KnownSteps, sum_steps
+from dynaroute.training.replay.layout import KnownSteps, Solutions, count_steps, sum_steps
 
 __all__ = ["replay_pointer", "replay_whole"]
 

@@ -1,15 +1,149 @@
-"""The progress of a run: what its checkpoints record, what it reports, and how it ended."""
+"""Where a run stands: its checkpoints, what they record, what it reports, and how it ended.
+
+A checkpoint has a checksum of its contents. PyTorch's own find damage, but not an edit: who loads, changes and saves a
+checkpoint writes new ones.
+"""
 
 from __future__ import annotations
 
+import io
 import math
-from dataclasses import dataclass, fields
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
 from typing import Any
 
-from dynaroute.base.errors import ModelError, Where
-from dynaroute.training.run.checkpoint import CHECKPOINT_REMEDY
+import torch
+from torch import Tensor
 
-__all__ = ["Outcome", "RunProgress", "RunState", "wrong_record"]
+from dynaroute.base.errors import FormatError, ModelError, Where, in_file, warn_of_input
+from dynaroute.base.files import checksum_of
+from dynaroute.base.torch_files import find_tensors, load_torch_file
+from dynaroute.model import ModelCard
+from dynaroute.training.files import replace_file
+from dynaroute.training.plan.plan import TrainingPlan
+
+__all__ = [
+    "CHECKPOINT_REMEDY",
+    "Budget",
+    "Outcome",
+    "RunProgress",
+    "RunState",
+    "describe_model",
+    "load_checkpoint",
+    "require_finite",
+    "require_unchanged",
+    "save_checkpoint",
+    "wrong_record",
+]
+
+_VERSION = 2  # version 1 had no checksum
+_CHECKSUM = "checksum"
+CHECKPOINT_REMEDY = (
+    "Copy the run's best.pt over it and resume from there, or start from the run's model with the option init."
+)
+
+
+def save_checkpoint(state: dict[str, Any], path: Path) -> None:
+    """Write the state of a run.
+
+    Parameters
+    ----------
+    state
+        Tensors, numbers and strings.
+    path
+        The file; its folder must exist.
+
+    Raises
+    ------
+    FileError
+        If it cannot be written; an existing file is left untouched.
+    """
+    contents = io.BytesIO()
+    torch.save({**state, "version": _VERSION, _CHECKSUM: _compute_checksum(state)}, contents)
+    replace_file(path, contents.getbuffer())
+
+
+def load_checkpoint(path: Path, device: torch.device) -> dict[str, Any]:
+    """Read what `save_checkpoint` wrote. `require_unchanged` verifies its checksum.
+
+    Parameters
+    ----------
+    path
+        The file.
+    device
+        Device for the tensors; generator states stay on the CPU.
+
+    Raises
+    ------
+    ModelError
+        If it is missing, damaged, or from another version.
+    """
+    with in_file(path):
+        if not path.exists():
+            raise ModelError("there is no checkpoint to resume from.", remedy="Name the folder of a run.")
+        try:
+            state = load_torch_file(path, device)
+        except FormatError as error:
+            raise ModelError(f"the checkpoint is damaged: {error.message}", remedy=CHECKPOINT_REMEDY) from error
+        if not isinstance(state, dict) or state.get("version") not in (1, _VERSION):
+            raise ModelError(
+                "the checkpoint is from another version.", remedy="Use the version of Dynaroute that wrote it."
+            )
+    return state
+
+
+def require_finite(contents: dict[str, Any]) -> None:
+    """Raise if a checkpoint holds a number that is not finite; a run would fail with it much later.
+
+    Raises
+    ------
+    ModelError
+        It names the part of the checkpoint.
+    """
+    for name, part in contents.items():
+        if not all(bool(tensor.isfinite().all()) for tensor in find_tensors(part)):
+            raise ModelError(
+                f"{name} contains numbers that are not finite.", where=Where(field=name), remedy=CHECKPOINT_REMEDY
+            )
+
+
+def require_unchanged(contents: dict[str, Any]) -> None:
+    """Raise if a checkpoint is not as it was written, or note that nobody can tell.
+
+    Raises
+    ------
+    ModelError
+        If its checksum does not match.
+    """
+    if contents["version"] == 1:
+        warn_of_input("", "the checkpoint has no checksum, because an earlier version wrote it.")
+    elif contents.get(_CHECKSUM) != _compute_checksum(contents):
+        message = "the checkpoint was changed after it was written: its checksum does not match its contents."
+        raise ModelError(message, remedy=CHECKPOINT_REMEDY)
+
+
+def _compute_checksum(contents: dict[str, Any]) -> str:
+    """Compute the checksum of all contents but the version and the checksum."""
+    state = {name: part for name, part in contents.items() if name not in ("version", _CHECKSUM)}
+    return checksum_of(b"".join(_list_bytes(state)))
+
+
+def _list_bytes(part: object) -> Iterator[bytes]:
+    """Write tensors, containers and plain values as bytes that are the same on every device."""
+    if isinstance(part, Tensor):
+        yield f"{part.dtype} {tuple(part.shape)} ".encode()
+        yield part.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().tobytes()
+    elif isinstance(part, dict):
+        yield f"dict {len(part)} ".encode()
+        for item in part.items():
+            yield from _list_bytes(item)
+    elif isinstance(part, list | tuple):
+        yield f"list {len(part)} ".encode()
+        for item in part:
+            yield from _list_bytes(item)
+    else:
+        yield f"{part!r} ".encode(errors="backslashreplace")
 
 
 @dataclass(frozen=True)
@@ -138,3 +272,76 @@ def _require_amount(name: str, value: object, *, is_finite: bool) -> None:
     is_sound = type(value) in (int, float) and value >= 0 and (math.isfinite(value) or not is_finite)  # type: ignore[operator, arg-type]
     if not is_sound:
         raise wrong_record(name, value, "not a number of 0 or more")
+
+
+@dataclass
+class Budget:
+    """The budget of a run, in updates or in minutes, which include the validations after the last update.
+
+    Attributes
+    ----------
+    plan
+        The plan of the run.
+    closing
+        Seconds that the validations at the end will take, as far as is known.
+    """
+
+    plan: TrainingPlan
+    closing: float = 0.0
+
+    def note_validation(self, seconds: float) -> None:
+        """Learn from a validation how long those at the end will take: of the policy, and of its mean."""
+        self.closing = seconds * (2 if self.plan.averaged else 1)
+
+    def find_spent(self, step: int, seconds: float) -> float:
+        """Return the share that is spent, from 0; 1 ends the run.
+
+        Parameters
+        ----------
+        step, seconds
+            Updates done, and seconds since the run began.
+        """
+        updates = self.plan.all_updates
+        if updates is not None:
+            return step / updates
+        return (seconds + self.closing) / self._all_seconds
+
+    def find_rest(self, seconds: float) -> float:
+        """Return the seconds that are left of a budget in minutes; 0 in updates."""
+        return 0.0 if self.plan.minutes is None else max(0.0, self._all_seconds - seconds)
+
+    @property
+    def _all_seconds(self) -> float:
+        assert self.plan.minutes is not None
+        return 60.0 * self.plan.minutes
+
+
+def describe_model(before: ModelCard, plan: TrainingPlan, state: RunState, which: str = "") -> ModelCard:
+    """Describe the model of a run, with what was spent on the model that the run began from.
+
+    The name and the hardware stay as they are.
+
+    Parameters
+    ----------
+    before
+        Card of the model that the run began from.
+    plan, state
+        The run.
+    which
+        Which of its parameters the model has, if not the last ones; it follows the recipe.
+    """
+    done = plan.stages[: state.stage + 1]
+    stage = done[-1]
+    how = "; then ".join(f"{each.title}: {each.settings}" for each in done)
+    recipe = f"{plan.recipe} recipe ({plan.baseline} baseline, {plan.optimiser}), {how}{which}"
+    return replace(
+        before,
+        size=stage.size,
+        smallest_size=None if stage.distribution is None else stage.distribution.smallest,
+        distribution=stage.describe() if stage.lengths_differ else "",
+        capacity=stage.capacities[0] if len(stage.capacities) == 1 else None,
+        recipe=f"{before.recipe}; then {recipe}" if before.recipe else recipe,
+        trajectories=(before.trajectories or 0) + state.trajectories or None,
+        minutes=round((before.minutes or 0.0) + state.seconds / 60, 2) or None,
+        greedy_lengths={},
+    )

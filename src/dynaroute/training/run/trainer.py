@@ -13,21 +13,26 @@ import torch
 
 from dynaroute.base.errors import FileError, ModelError, TrainingError, Where, in_file
 from dynaroute.model import ModelCard, Policy
+from dynaroute.training.files import RESUME_REMEDY, Journal
 from dynaroute.training.plan.own_instances import OwnInstancesTask
-from dynaroute.training.plan.plan import LearningRate, TrainingPlan, format_plan, refuse_other_plan
-from dynaroute.training.plan.stage import Stage
+from dynaroute.training.plan.plan import LearningRate, Stage, TrainingPlan, format_plan, refuse_other_plan
 from dynaroute.training.ranks import Ranks
-from dynaroute.training.run.averaging import ParameterMean
-from dynaroute.training.run.budget import Budget
-from dynaroute.training.run.card import describe_model
-from dynaroute.training.run.checkpoint import load_checkpoint, require_finite, require_unchanged, save_checkpoint
-from dynaroute.training.run.files import RESUME_REMEDY
-from dynaroute.training.run.journal import Journal
-from dynaroute.training.run.state import Outcome, RunProgress, RunState, wrong_record
+from dynaroute.training.run.state import (
+    Budget,
+    Outcome,
+    RunProgress,
+    RunState,
+    describe_model,
+    load_checkpoint,
+    require_finite,
+    require_unchanged,
+    save_checkpoint,
+    wrong_record,
+)
 from dynaroute.training.run.validation import PublishedValidation, Validation, draw_validation, read_validation
 from dynaroute.training.step.baselines import Baseline, make_baseline, subtract, subtract_relatively
 from dynaroute.training.step.instances import DistributionTask, InstanceSource, TrainingTask
-from dynaroute.training.step.optimiser import make_optimiser
+from dynaroute.training.step.optimiser import ParameterMean, make_optimiser
 from dynaroute.training.step.recording import record_if_possible
 from dynaroute.training.step.reinforce import (
     Learner,
@@ -230,7 +235,7 @@ class Trainer:
         self.validation: Validation | None = None  # created when needed, only in the process that needs it
         self.learner = Learner(
             policy=policy,
-            update=record_if_possible(self.update, stage.size + 1),
+            update=record_if_possible(self.update, stage.size + 1) if on_gpu else self.update,
             baseline=self.own_baseline
             or make_baseline(plan.baseline, policy, task, plan.validation_count, plan.seed, self.ranks, compare),
             task=task,

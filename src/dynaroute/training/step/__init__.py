@@ -1,1 +1,5 @@
-"""One step of training: begin with `reinforce`, which holds the loss."""
+"""One step of training: instances, samples, baseline, loss and update.
+
+Begin with `reinforce`: `reinforce_loss` is the loss. It may import every room above it, `training`, `training/plan` and
+`training/replay`.
+"""

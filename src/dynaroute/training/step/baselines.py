@@ -12,11 +12,11 @@ from typing import Any, Protocol, TypeAlias
 import torch
 from torch import Tensor
 
+from dynaroute.base.vocabulary import BaselineName
 from dynaroute.batch import InstanceBatch
 from dynaroute.construct.build import construct_once
 from dynaroute.construct.choose import MostLikely
 from dynaroute.model.policy import Policy
-from dynaroute.training.plan.plan import BaselineName
 from dynaroute.training.ranks import Ranks
 from dynaroute.training.step.instances import InstanceSource
 

@@ -1,18 +1,30 @@
-"""Optimisers: Adam, and Muon (orthogonalised momentum for matrices, Adam for the rest)."""
+"""Optimisers: Adam, and Muon (orthogonalised momentum for matrices, Adam for the rest); and the mean of parameters."""
 
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Protocol
 
 import torch
 from torch import Tensor, nn
 
-from dynaroute.training.plan.names import OptimiserName
+from dynaroute.base.vocabulary import OptimiserName
+from dynaroute.model import Policy
 
-__all__ = ["AdamOptimiser", "MuonOptimiser", "Optimiser", "OptimiserName", "make_optimiser", "orthogonalise"]
+__all__ = [
+    "AdamOptimiser",
+    "MuonOptimiser",
+    "Optimiser",
+    "OptimiserName",
+    "ParameterMean",
+    "make_optimiser",
+    "orthogonalise",
+]
 
 _SMALLEST_SIDE = 64  # of matrices that are orthogonalised; embeddings of three features are not
+_AVERAGED_EVERY = 10  # updates; neighbours are nearly the same
 
 
 class Optimiser(Protocol):
@@ -170,3 +182,58 @@ def _is_matrix(parameter: nn.Parameter) -> bool:
 def _split(matrix: Tensor) -> tuple[Tensor, ...]:
     """Split stacked query, key and value into three matrices."""
     return matrix.chunk(3) if matrix.shape[0] == 3 * matrix.shape[1] else (matrix,)
+
+
+class ParameterMean:
+    """A running mean of the parameters and statistics of a policy.
+
+    Parameters
+    ----------
+    policy
+        The policy, which is never changed for good.
+    """
+
+    def __init__(self, policy: Policy) -> None:
+        self.policy = policy
+        self.count = 0
+        self.mean: dict[str, Tensor] = {}
+
+    def add(self, step: int) -> None:
+        """Add the policy's parameters to the mean, after every tenth update.
+
+        Parameters
+        ----------
+        step
+            Number of the update.
+        """
+        if step % _AVERAGED_EVERY:
+            return
+        self.count += 1
+        with torch.no_grad():
+            for name, tensor in self.policy.state_dict().items():
+                if self.count == 1 or not tensor.is_floating_point():
+                    self.mean[name] = tensor.clone()
+                else:
+                    self.mean[name].lerp_(tensor, 1 / self.count)
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self.count, self.mean = 0, {}
+
+    @contextmanager
+    def taken(self) -> Iterator[None]:
+        """Give the policy the mean for as long as the context lasts."""
+        own = {name: tensor.clone() for name, tensor in self.policy.state_dict().items()}
+        self.policy.load_state_dict(self.mean)  # in place, because recorded steps know the tensors
+        try:
+            yield
+        finally:
+            self.policy.load_state_dict(own)
+
+    def state(self) -> dict[str, Any]:
+        """What a checkpoint keeps."""
+        return {"count": self.count, "mean": self.mean}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Take over what `state` returned."""
+        self.count, self.mean = state["count"], state["mean"]

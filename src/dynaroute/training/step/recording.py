@@ -14,11 +14,18 @@ from dynaroute.kernels import LONGEST_ROUTE
 from dynaroute.model.changes import ModelWarning
 from dynaroute.training.replay.layout import ReplaySize, RouteStarts, WholeSize, count_steps
 from dynaroute.training.replay.replay import find_fixed_size
-from dynaroute.training.step.graphs import RecordingError, record
 from dynaroute.training.step.reinforce import PolicyUpdate
 from dynaroute.training.step.update_input import UpdateInput
 
-__all__ = ["ByLength", "ByRoutes", "GraphedUpdate", "choose_recording", "record_if_possible"]
+__all__ = [
+    "ByLength",
+    "ByRoutes",
+    "GraphedUpdate",
+    "RecordingError",
+    "choose_recording",
+    "record",
+    "record_if_possible",
+]
 
 _MOST_RECORDINGS = 8
 _ROOM = 1.06  # size of a new recording, relative to what a step needs
@@ -279,3 +286,38 @@ def _with_room(size: ReplaySize) -> ReplaySize:
 
 def _with_room_for_more(count: int) -> int:
     return -(-int(_ROOM * count) // 64) * 64 + 64
+
+
+class RecordingError(Exception):
+    """Raised if work cannot be recorded; none of it was done."""
+
+
+def record(work: Callable[[], Result], pool: Any = None) -> tuple[torch.cuda.CUDAGraph, Result]:
+    """Record work as a CUDA graph.
+
+    Parameters
+    ----------
+    work
+        A function that does not wait for the device. It must have run once before, so that kernels are compiled.
+    pool
+        Memory shared with other recordings, which must never run at the same time.
+
+    Returns
+    -------
+    torch.cuda.CUDAGraph
+        The recording; its `replay` does the work.
+    Result
+        The tensors that each replay overwrites.
+
+    Raises
+    ------
+    RecordingError
+        If this work cannot be recorded.
+    """
+    try:
+        graph = torch.cuda.CUDAGraph()
+        torch.cuda.synchronize()
+        with torch.cuda.graph(graph, pool=pool):
+            return graph, work()
+    except RuntimeError as error:
+        raise RecordingError(str(error).partition("\n")[0]) from error

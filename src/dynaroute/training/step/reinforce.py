@@ -13,22 +13,18 @@ from torch.nn.parallel import DistributedDataParallel
 
 from dynaroute.batch import InstanceBatch, RouteBatch
 from dynaroute.construct.build import construct_once
-from dynaroute.construct.choose import Chooser, Sample, StartAt
+from dynaroute.construct.choose import Chooser, Sample, StartAt, make_stream_keys
 from dynaroute.construct.eager import first_log_probabilities
-from dynaroute.construct.noise import make_stream_keys
 from dynaroute.kernels import kernels_run_on
 from dynaroute.model.policy import Policy
 from dynaroute.training.ranks import Ranks
-from dynaroute.training.replay.layout import ReplaySize, RouteStarts, WholeSize
-from dynaroute.training.replay.memory import count_parts
+from dynaroute.training.replay.layout import ReplaySize, RouteStarts, WholeSize, count_parts
 from dynaroute.training.replay.replay import replay_log_probabilities
 from dynaroute.training.step.baselines import Baseline
-from dynaroute.training.step.entropy import spread_entropy
-from dynaroute.training.step.importance import weigh_sizes
 from dynaroute.training.step.instances import InstanceSource
 from dynaroute.training.step.optimiser import Optimiser
 from dynaroute.training.step.statistics import ConstructionByStatistics
-from dynaroute.training.step.update_input import UpdateInput
+from dynaroute.training.step.update_input import UpdateInput, spread_entropy, weigh_sizes
 
 __all__ = [
     "Learner",

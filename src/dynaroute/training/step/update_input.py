@@ -1,4 +1,4 @@
-"""The input of a gradient step: solutions and their advantages."""
+"""The input of a gradient step: solutions and their advantages, and how much each of them counts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ from torch import Tensor
 from dynaroute.batch import InstanceBatch, RouteBatch
 from dynaroute.training.replay.layout import RouteStarts
 
-__all__ = ["UpdateInput"]
+__all__ = ["UpdateInput", "spread_entropy", "usual_entropy", "weigh_sizes"]
+
+_USUAL_CUSTOMERS = 100
+_MOST_ENTROPY = 0.1
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,3 +85,51 @@ class UpdateInput:
         """Copy all tensors."""
         routes = RouteBatch(self.routes.route.clone(), self.routes.position.clone())
         return UpdateInput(self.batch.map_tensors(torch.clone), routes, self.advantages.clone(), self.samples)
+
+
+def weigh_sizes(exponent: float, batch: InstanceBatch) -> Tensor | float:
+    """Compute the (B,) factors by which instances count: (n / 100) ^ exponent.
+
+    Gradients of large instances are about as noisy as those of small ones, but take much longer. So it is better to
+    draw few large instances and to let each count more: for given parts of small and large ones in the aim of an
+    update, the noise is least if an instance counts in proportion to the square root of its time
+    (docs/training-log.md, "Fewer large instances that count more").
+
+    Parameters
+    ----------
+    exponent
+        0: all count the same. 1: an instance counts in proportion to its customers.
+    batch
+        The instances.
+    """
+    if exponent == 0:
+        return 1.0
+    factors: Tensor = (batch.sizes / _USUAL_CUSTOMERS) ** exponent
+    return factors
+
+
+def usual_entropy(customers: int) -> float:
+    """Compute the weight that served for this many customers, in standard deviations of the samples' lengths.
+
+    A policy has more entropy where it has more choices, and each of them matters less to the whole length. How the
+    weights were found: docs/training-log.md, "What entropy is worth".
+    """
+    return min(_MOST_ENTROPY, 3 / customers)
+
+
+def spread_entropy(weight: float, batch: InstanceBatch) -> Tensor | float:
+    """Compute the (B,) weights of instances of several sizes: inversely proportional to size, like the usual ones.
+
+    One weight for all would be worth more than the lengths of large instances: docs/training-log.md, "Entropy and
+    size".
+
+    Parameters
+    ----------
+    weight
+        The weight of the largest instances that the batch has room for. Others have 0.1 at most, or this if it is more.
+    batch
+        The instances.
+    """
+    if weight == 0:
+        return 0.0
+    return (weight * (batch.nodes - 1) / batch.sizes).clamp(max=max(weight, _MOST_ENTROPY))

@@ -1,1 +1,4 @@
-"""Cells of spreadsheets and of CSV, with the amounts and units that people write in them."""
+"""Cells of workbooks and of CSV, with the amounts and units that people write in them.
+
+Begin with `cells`; `workbook` opens xlsx. It may import `base` and `formats`.
+"""

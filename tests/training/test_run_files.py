@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dynaroute.base.errors import FileError
-from dynaroute.training.run.files import hold_folder, replace_file
+from dynaroute.training.files import hold_folder, replace_file
 
 
 def test_what_was_there_is_replaced_and_nothing_else_is_left(tmp_path: Path) -> None:

@@ -1,8 +1,9 @@
-"""The records of a run: metrics.jsonl, TensorBoard, and a plot of the learning curve."""
+"""Files of a run: written completely or not at all, by one process at a time; its metrics and its learning curve."""
 
 from __future__ import annotations
 
 import json
+import os
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -12,15 +13,82 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dynaroute.base.errors import FileError, FormatError, InputWarning, Where, in_file
-from dynaroute.base.files import read_bytes
-from dynaroute.training.run.files import RESUME_REMEDY, replace_file
+from dynaroute.base.files import read_bytes, remove_unfinished, write_bytes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["Journal", "Reference", "draw_learning_curve", "read_metrics", "save_learning_curve"]
+try:
+    import fcntl
+except ImportError:  # not available on Windows
+    fcntl = None  # type: ignore[assignment]
 
-_IN_EVERY_LINE = ("step", "minutes", "size")
+__all__ = [
+    "RESUME_REMEDY",
+    "RUN_FILES",
+    "Journal",
+    "Reference",
+    "draw_learning_curve",
+    "hold_folder",
+    "read_metrics",
+    "replace_file",
+    "save_learning_curve",
+]
+
+RUN_FILES = (
+    "plan.toml",
+    "last.pt",
+    "best.pt",
+    "metrics.jsonl",
+    "config.json",
+    "model.safetensors",
+    "README.md",
+    "curve.png",
+)
+
+RESUME_REMEDY = (
+    "Free some space, or restore the folder, and continue with the option resume; the last good checkpoint is "
+    "untouched."
+)
+_IN_EVERY_LINE = ("step", "minutes", "size")  # of metrics
+
+
+def replace_file(path: Path, contents: bytes | memoryview) -> None:
+    """Replace a whole file, or leave it untouched and say how to continue."""
+    try:
+        write_bytes(path, contents)
+    except FileError as error:
+        error.remedy = RESUME_REMEDY
+        raise
+
+
+@contextmanager
+def hold_folder(folder: Path) -> Iterator[None]:
+    """Keep other processes from training in this folder, and remove what a killed one had not finished writing.
+
+    Raises
+    ------
+    FileError
+        If another process holds it.
+    """
+    if fcntl is None:
+        yield
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        with suppress(OSError):  # some network disks do not support locks
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError as error:
+                raise FileError(
+                    "another process is training in this folder.",
+                    where=Where(file=str(folder)),
+                    remedy="Wait for it, stop it, or use another folder.",
+                ) from error
+        remove_unfinished(folder)
+        yield
+    finally:
+        os.close(handle)
 
 
 class Reference(NamedTuple):

@@ -1,10 +1,11 @@
-"""Choosing the device that a policy runs on."""
+"""What the machine offers: its processor cores, and the device that a policy runs on."""
 
 from __future__ import annotations
 
+import os
 import sys
 
-__all__ = ["choose_device"]
+__all__ = ["choose_device", "count_cores"]
 
 
 def choose_device(device: str | None) -> str:
@@ -32,3 +33,10 @@ def _is_built_for_processors() -> bool:
         return version("torch").endswith("+cpu")
     except PackageNotFoundError:
         return False
+
+
+def count_cores() -> int:
+    """Count the cores this process may use, or all cores if the system does not say."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

@@ -6,7 +6,7 @@ import sys
 import pytest
 import torch
 
-from dynaroute.base.device import choose_device
+from dynaroute.base.machine import choose_device
 
 
 @pytest.mark.parametrize(("has_gpu", "expected"), [(True, "cuda"), (False, "cpu")])
@@ -22,6 +22,6 @@ def test_what_is_named_is_used(named: str) -> None:
 
 @pytest.mark.skipif(not torch.__version__.endswith("+cpu"), reason="this PyTorch can use GPUs, and has to be asked")
 def test_a_build_without_gpus_is_known_without_loading_it() -> None:
-    code = "import sys; from dynaroute.base import device; print(device.choose_device(None), 'torch' in sys.modules)"
+    code = "import sys; from dynaroute.base import machine; print(machine.choose_device(None), 'torch' in sys.modules)"
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert told.split() == ["cpu", "False"]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from dynaroute.base.errors import FileError
-from dynaroute.training.run.journal import Journal, Reference, draw_learning_curve, read_metrics, save_learning_curve
+from dynaroute.training.files import Journal, Reference, draw_learning_curve, read_metrics, save_learning_curve
 
 
 def make_line(step: int, validation: float = 6.5, size: int = 20) -> dict[str, Any]:
