@@ -5,12 +5,10 @@ import io
 import numpy as np
 import pytest
 
-from dynaroute.base.errors import InputWarning, OptionError, UnsupportedError
+from dynaroute.base.errors import InputWarning, OptionError
 from dynaroute.draw import VARIANTS, Variant, draw_variant_set
 from dynaroute.formats.sets.npz import parse_npz
 from dynaroute.problem.solution import Solution, check
-
-READ = [name for name, variant in VARIANTS.items() if variant.backhauls is None and variant.depots == 1]
 
 
 def test_there_are_48_variants_with_the_names_of_the_field() -> None:
@@ -83,7 +81,7 @@ def test_only_the_arrays_of_a_variant_are_there() -> None:
     }
 
 
-@pytest.mark.parametrize("name", READ)
+@pytest.mark.parametrize("name", VARIANTS)
 def test_a_file_reads_as_the_instances_that_were_drawn(name: str) -> None:
     drawn = draw_variant_set(VARIANTS[name], 20, 5)
     with pytest.warns(InputWarning, match="multiples of 1/30"):
@@ -94,29 +92,27 @@ def test_a_file_reads_as_the_instances_that_were_drawn(name: str) -> None:
         assert set(arrays) == set(drawn.arrays)
 
 
-@pytest.mark.parametrize("name", READ)
+@pytest.mark.parametrize("name", VARIANTS)
 def test_the_rules_are_those_of_the_variant(name: str) -> None:
     variant, instance = VARIANTS[name], draw_variant_set(VARIANTS[name], 20, 1).instances()[0]
-    kind = instance.fleet[0]
-    assert (kind.end == "open", kind.max_distance is not None) == (variant.is_open, variant.has_limit)
+    kinds = instance.fleet
+    assert [kind.start for kind in kinds] == ["depot", "depot 2", "depot 3"][: variant.depots]
+    assert {kind.end for kind in kinds} == ({"open"} if variant.is_open else {kind.start for kind in kinds})
+    assert {kind.max_distance is not None for kind in kinds} == {variant.has_limit}
+    assert (instance.pickups is None, instance.backhauls) == (not variant.backhauls, variant.backhauls or "mixed")
+    assert {place.window is not None for place in instance.places} <= {variant.has_windows}
     assert (instance.windows is not None, instance.speed) == (
         variant.has_windows,
         1.0 if variant.has_windows else None,
     )
 
 
-@pytest.mark.parametrize("name", READ)
+@pytest.mark.parametrize("name", VARIANTS)
 @pytest.mark.parametrize("seed", [1234, 4321])
 def test_every_customer_can_be_served_alone_although_numbers_have_32_bits(name: str, seed: int) -> None:
-    for instance in draw_variant_set(VARIANTS[name], 50, 20, seed).instances():
-        alone = Solution(tuple((customer,) for customer in range(1, instance.size + 1)))
-        assert check(instance, alone) == []
-
-
-@pytest.mark.parametrize("name", ["vrpb", "ovrpmb"])
-def test_backhauls_are_refused_by_name(name: str) -> None:
-    with pytest.raises(UnsupportedError, match="backhauls"):
-        draw_variant_set(VARIANTS[name], 20, 5).instances()
+    for instance in draw_variant_set(VARIANTS[name], 50, 5, seed).instances():
+        routes = tuple((customer,) for customer in range(1, instance.size + 1))
+        assert check(instance, Solution(routes, vehicles=(0,) * instance.size)) == []
 
 
 def test_a_seed_the_old_generator_cannot_take_is_refused() -> None:

@@ -37,6 +37,7 @@ USES: dict[str, dict[str, Any]] = {
     "dimensions": {"demands": [[0, 0], [1, 2], [3, 1]], "capacity": (5, 4)},
     "pickups": {"pickups": [0, 1, 0]},
     "backhauls": {"demands": [0, 2, 0], "pickups": [0, 0, 1], "backhauls": "strict"},
+    "backhauls_last": {"demands": [0, 2, 0], "pickups": [0, 0, 1], "backhauls": "last"},
     "places": {"places": (Place("home", 1, 1),)} | by_vehicle(end="home"),
     "costs": by_vehicle(fixed_cost=3),
     "overtime": by_vehicle(overtime=Overtime(3600, 1800, 0.01)),

@@ -28,7 +28,7 @@ Rounding = Literal["none", "nearest", "up"]
 ReadingRule = Literal["none", "nearest", "up", "dimacs"]  # for lengths in a file; dimacs truncates to one decimal
 Metric = Literal["euclidean", "great_circle"]
 RouteEnd = Literal["depot", "open"]
-Backhauls = Literal["mixed", "strict"]
+Backhauls = Literal["mixed", "last", "strict"]
 Objective = Literal["distance", "vehicles"]
 ViolationKind = Literal[
     "unknown",

@@ -35,7 +35,7 @@ class Variant:
     is_open
         Whether routes end at their last customers (O).
     backhauls
-        Whether customers whose goods are brought back come last ("strict", B) or in any order ("mixed", MB); None if
+        Whether customers whose goods are brought back come last ("last", B) or in any order ("mixed", MB); None if
         there are none.
     has_limit
         Whether the length of a route is limited (L).
@@ -54,12 +54,12 @@ class Variant:
     @property
     def name(self) -> str:
         """Its name in lower case, such as "mdovrpmbltw"."""
-        ends = {None: "", "strict": "b", "mixed": "mb"}[self.backhauls] + "l" * self.has_limit + "tw" * self.has_windows
+        ends = {None: "", "last": "b", "mixed": "mb"}[self.backhauls] + "l" * self.has_limit + "tw" * self.has_windows
         start = "o" if self.is_open else "" if ends else "c"
         return f"{'md' if self.depots > 1 else ''}{start}vrp{ends}"
 
 
-_BACKHAULS: tuple[Backhauls | None, ...] = (None, "strict", "mixed")
+_BACKHAULS: tuple[Backhauls | None, ...] = (None, "last", "mixed")
 _FLAGS = (False, True)
 VARIANTS: dict[str, Variant] = {
     variant.name: variant
@@ -136,7 +136,7 @@ def draw_variant_set(variant: Variant, size: int, count: int = VARIANT_SET_COUNT
         backhaul[is_backhaul] = _draw_demands(random, int(is_backhaul.sum()), capacity)
         linehaul[is_backhaul] = 0
         arrays["demand_backhaul"] = backhaul
-        arrays["backhaul_class"] = np.full((count, 1), {"strict": 1, "mixed": 2}[variant.backhauls])
+        arrays["backhaul_class"] = np.full((count, 1), {"last": 1, "mixed": 2}[variant.backhauls])
     if variant.has_windows:
         arrays.update(_draw_windows(random, away[:, depots - 1 :], depots))
     if variant.has_limit:

@@ -144,7 +144,10 @@ FORMATS = {
         holds_details=True,
     ),
     ".npz": Format(
-        parse=lambda content, source, _: parse_npz(content, source=source), format_set=format_npz, holds_fleets=True
+        parse=lambda content, source, _: parse_npz(content, source=source),
+        format_set=format_npz,
+        holds_fleets=True,
+        holds_rules=True,  # those of RouteFinder's sets; `format_npz` refuses the others
     ),
     ".parquet": Format(
         parse=lambda content, source, _: parse_parquet(content, source=source),

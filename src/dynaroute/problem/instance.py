@@ -126,7 +126,7 @@ class Instance:
         What is brought back, in the form of `demands`. At a stop, deliveries leave the vehicle first. What is
         picked up stays on board until the vehicle loads again or ends.
     backhauls
-        "strict": in every trip nothing is delivered after a pickup, and something is delivered.
+        "last": in every trip nothing is delivered after a pickup. "strict": moreover something is delivered.
     places
         Further depots, homes and places to load again, as nodes n + 1, n + 2, ... Matrices have rows for them.
     partners
@@ -350,6 +350,7 @@ class Instance:
             "dimensions": self.demands.ndim == 2,
             "pickups": self.pickups is not None and self.partners is None,
             "backhauls": self.backhauls == "strict" and self.pickups is not None,
+            "backhauls_last": self.backhauls == "last" and self.pickups is not None,
             "shipments": self.partners is not None,
             "windows": self.windows is not None and self.windows.ndim == 3,
             "skills": self.allowed is not None,

@@ -12,6 +12,7 @@ RULES: dict[str, str] = {
     "dimensions": "loads of several dimensions",
     "pickups": "loads that are brought back",
     "backhauls": "strict backhauls",
+    "backhauls_last": "backhauls after all deliveries",
     "places": "vehicles that start or end elsewhere than at the first depot",
     "costs": "costs of vehicles",
     "overtime": "overtime",

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import io
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,10 +12,12 @@ from problems import make_instance
 
 from dynaroute.base.errors import DynarouteError, FormatError, InputWarning, UnsupportedError
 from dynaroute.draw import VARIANTS, draw_variant_set
+from dynaroute.formats import write
 from dynaroute.formats.sets.npz import format_npz, parse_npz
 from dynaroute.formats.sets.torch_set import parse_torch_set
 from dynaroute.problem.fleet import VehicleType
 from dynaroute.problem.instance import Instance
+from dynaroute.problem.places import Place
 
 ARRAYS = draw_variant_set(VARIANTS["ovrpltw"], 20, 3).arrays
 
@@ -61,7 +64,7 @@ def test_demands_that_are_no_fractions_of_a_capacity_are_refused() -> None:
     irrational = np.full((3, 20), np.pi / 10, dtype=np.float32) ** np.arange(1, 21)
     with pytest.raises(FormatError, match="not whole fractions") as caught:
         parse_npz(archive(demand_linehaul=irrational))
-    assert caught.value.where.field == "demand_linehaul"
+    assert caught.value.where.field == "demand_linehaul[0]"
 
 
 @pytest.mark.filterwarnings("ignore::dynaroute.base.errors.InputWarning")
@@ -96,6 +99,11 @@ def test_pomos_tensors_are_read() -> None:
         ({"time_windows": np.full((3, 21, 2), np.nan)}, "time_windows[0]"),
         ({"vehicle_capacity": np.zeros((3, 1))}, "vehicle_capacity[0]"),
         ({"speed": np.zeros((3, 1))}, "speed[0]"),
+        ({"open_route": np.full((3, 1), 0.5)}, "open_route[0]"),
+        ({"demand_backhaul": np.ones((3, 20))}, "backhaul_class[0]"),
+        ({"demand_backhaul": np.ones((3, 20)), "backhaul_class": np.full((3, 1), 3)}, "backhaul_class[0]"),
+        ({"num_depots": np.full((3, 1), 3)}, "num_depots[0]"),
+        ({"service_time": np.ones((3, 21))}, "service_time[0]"),
     ],
 )
 @pytest.mark.filterwarnings("ignore::dynaroute.base.errors.InputWarning")
@@ -111,7 +119,7 @@ def test_another_array_that_looks_like_a_constraint_is_still_refused() -> None:
         parse_npz(archive(max_stops=np.full((3, 1), 4)))
 
 
-@pytest.mark.parametrize("name", ["ovrp", "vrptw", "vrpl", "ovrpltw"])
+@pytest.mark.parametrize("name", sorted(set(VARIANTS) - {"cvrp"}))
 @pytest.mark.parametrize("size", [20, 50])
 @pytest.mark.filterwarnings("ignore::dynaroute.base.errors.InputWarning")
 def test_a_set_is_written_back_as_it_was(name: str, size: int) -> None:
@@ -139,16 +147,23 @@ def test_what_32_bits_cannot_hold_is_written_in_full(capacities: tuple[int, int]
     assert parse_npz(format_npz(mixed)) == mixed
 
 
+TWO_DEPOTS = (VehicleType(9), VehicleType(9, "late", start="yard"))
+ONE_WAY = (VehicleType(9), VehicleType(9, start="yard", end="depot"))
+
+
 @pytest.mark.parametrize(
     ("changes", "thing"),
     [
-        ({"vehicles": (VehicleType(9, count=2),)}, "number, of vehicles"),
-        ({"vehicles": (VehicleType(9), VehicleType(5, max_distance=3.0))}, "several types"),
+        ({"vehicles": (VehicleType(9, count=2),)}, "at each depot"),
+        ({"vehicles": (VehicleType(9), VehicleType(5, max_distance=3.0))}, "at each depot"),
         ({"windows": [[0, 9], [1, 5]]}, "times without a speed"),
         ({"windows": [[0, 9], [1, 5]], "durations": [[0, 1], [1, 0]]}, "travel times"),
         ({"windows": [[0, 9], [1, 5]], "speed": 1.0, "demand_scale": 10, "capacity": 11}, "decimal demands"),
         ({"prizes": [np.inf, 3.0]}, "customers with a prize"),
-        ({"pickups": [0, 2]}, "brought back"),
+        ({"pickups": [0, 2], "backhauls": "strict"}, "strict backhauls"),
+        ({"places": (Place("yard", 1, 1),)}, "at each depot"),
+        ({"places": (Place("yard", 1, 1, loading=5),), "vehicles": TWO_DEPOTS}, "loading times"),
+        ({"places": (Place("yard", 1, 1),), "vehicles": ONE_WAY}, "at each depot"),
     ],
 )
 def test_what_the_arrays_cannot_hold_is_refused_by_name(changes: dict[str, Any], thing: str) -> None:
@@ -161,3 +176,17 @@ def test_the_note_of_fractions_comes_once() -> None:
     with pytest.warns(InputWarning, match="1/30") as warned:
         parse_npz(archive())
     assert len(warned) == 1
+
+
+def test_sets_of_different_numbers_of_depots_are_refused() -> None:
+    one = make_instance([[0, 0], [3, 4]], [0, 3], 9, windows=[[0, 9], [1, 5]], speed=1.0)
+    two = replace(one, places=(Place("yard", 1, 1),), vehicles=TWO_DEPOTS)
+    with pytest.raises(UnsupportedError, match="different sizes"):
+        format_npz([one, two])
+
+
+@pytest.mark.parametrize("suffix", [".json", ".csv", ".vrp", ".txt", ".parquet"])
+def test_a_format_without_backhauls_refuses_them_by_name(tmp_path: Path, suffix: str) -> None:
+    instance = draw_variant_set(VARIANTS["vrpb"], 20, 1).instances()[0]
+    with pytest.raises(UnsupportedError, match="backhauls"):
+        write(instance, tmp_path / f"set{suffix}")

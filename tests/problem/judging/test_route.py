@@ -54,6 +54,12 @@ CASES: dict[str, tuple[Instance, list[tuple[int, ...]], list[tuple[int, ...]], s
         [(1, 2), (3,)],
         "backhaul",
     ),
+    "backhauls last, but also alone": (
+        line(demands=[0, 2, 3, 0], pickups=[0, 0, 0, 4], backhauls="last"),
+        [(1, 2), (3,)],
+        [(1, 3, 2)],
+        "backhaul",
+    ),
     "a shipment's order": (
         line(demands=[0, 0, 3, 4], pickups=[0, 3, 0, 0], partners=[0, 2, 1, 0]),
         [(1, 2), (3,)],

@@ -92,7 +92,7 @@ def format_npz(instances: Sequence[Instance]) -> bytes:
         If an instance has something this format cannot hold, or sizes differ.
     """
     for instance in instances:
-        _refuse_what_cannot_be_stored(instance, instances[0].size)
+        _refuse_what_cannot_be_stored(instance, (instances[0].size, instances[0].node_count))
     buffer = io.BytesIO()
     if any(instance.parts_of_fleet for instance in instances):
         for instance in instances:
@@ -110,13 +110,13 @@ def format_npz(instances: Sequence[Instance]) -> bytes:
     return buffer.getvalue()
 
 
-def _refuse_what_cannot_be_stored(instance: Instance, size: int) -> None:
+def _refuse_what_cannot_be_stored(instance: Instance, sizes: tuple[int, int]) -> None:
     obstacles = {
         "distances": ("a distance matrix", instance.distances is not None),
         "customer_names": ("customer names", instance.customer_names is not None),
         "metric": ("latitudes and longitudes", instance.metric != "euclidean"),
         "rounding": ("rounded distances", instance.rounding != "none"),
-        "size": ("instances of different sizes", instance.size != size),
+        "size": ("instances of different sizes", (instance.size, instance.node_count) != sizes),
     }
     refuse_what_cannot_be_stored("a .npz file", obstacles)
 

@@ -191,7 +191,7 @@ def _judge_pairs(instance: Instance, number: int, route: _Route) -> Iterator[Vio
 
 
 def _judge_backhauls(instance: Instance, number: int, route: _Route) -> Iterator[Violation]:
-    if instance.backhauls != "strict":
+    if instance.backhauls == "mixed":
         return
     last, delivered = 0, False  # the last pickup of the trip, and whether anything was delivered before
     for node in route:
@@ -205,7 +205,7 @@ def _judge_backhauls(instance: Instance, number: int, route: _Route) -> Iterator
                 yield Violation("backhaul", message, number, node)
             delivered = True
         if any(_amounts(instance, node, collected=True)):
-            if not delivered and not last:
+            if instance.backhauls == "strict" and not delivered and not last:
                 message = f"Route {number} begins with a pickup at {instance.called(node)}, before any delivery."
                 yield Violation("backhaul", message, number, node)
             last = node
