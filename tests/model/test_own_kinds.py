@@ -235,6 +235,14 @@ class TestChangedPolicy:
         assert torch.equal(construct(loaded, batch, Greedy()).route, construct(saved, batch, Greedy()).route)
         assert all(map(torch.equal, loaded.state_dict().values(), saved.state_dict().values()))
 
+    def test_a_given_policy_without_the_change_is_refused(
+        self, make: Callable[[], Policy], word: str, tmp_path: Path
+    ) -> None:
+        make().save_pretrained(tmp_path)
+        with pytest.raises(ModelError) as caught:
+            Policy.from_pretrained(tmp_path, policy=Policy(make().config))
+        assert caught.value.where.field == "changed" or "changed in the same way" in caught.value.remedy
+
     def test_what_a_run_saved_is_loaded(self, make: Callable[[], Policy], word: str, tmp_path: Path) -> None:
         plan = make_plan("fast", [5])
         stages = tuple(replace(stage, instances=4, samples=2) for stage in plan.stages)

@@ -242,7 +242,7 @@ class Policy(nn.Module):
         ------
         ModelError
             If there is no such model, or its files are damaged, inconsistent or of a newer format, or it is another
-            policy than the given one, or the saved policy was changed and none is given.
+            policy than the given one, or the saved policy was changed and none is given that was changed so.
         """
         folder = find_model(name)
         with in_file(folder / "config.json"):
@@ -251,6 +251,7 @@ class Policy(nn.Module):
                 policy = _make_described(description)
             else:
                 description.refuse_other_settings(policy.config)
+                description.refuse_other_change(_find_rebuilding_fault(policy))
         with in_file(folder / "model.safetensors"):
             weights = read_weights(folder / "model.safetensors")
             tensors = match_parameters(policy, parse_weights(weights))

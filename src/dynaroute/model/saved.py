@@ -170,6 +170,14 @@ class Description:
         if self.changed:
             raise ModelError.about("changed", f"the saved policy was changed: {self.changed}.", _GIVE_IT)
 
+    def refuse_other_change(self, found: str) -> None:
+        """Raise if a policy that is given was not changed as the saved one was."""
+        if self.changed and self.changed != found:
+            given = f"was changed otherwise: {found}" if found else "was not changed"
+            raise ModelError.about(
+                "changed", f"the saved policy was changed: {self.changed}; but the given one {given}.", _GIVE_IT
+            )
+
     def refuse_other_settings(self, config: PolicyConfig) -> None:
         """Raise if a policy that is given has other settings."""
         own = json.loads(json.dumps({**asdict(config), "dynamic": config.dynamic}))  # which earlier versions saved
