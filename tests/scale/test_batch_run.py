@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -177,6 +178,30 @@ def test_a_run_is_not_continued_beside_forged_costs(tmp_path: Path) -> None:
     ):
         run(file, tmp_path / "out", resumes=True)
     assert not (tmp_path / "out" / "part-000000000009-000000000012.parquet").exists()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"cost": None}, "neither an error nor routes and a cost"),
+        ({"routes": None}, "neither an error nor routes and a cost"),
+        ({"checked": False}, "neither an error nor routes and a cost"),
+        ({"cost": math.nan}, "the stated cost is not finite"),
+        ({"vehicles": (0,)}, "the vehicle types are"),
+        ({"row": 7}, "it states the row 7, but is row 0"),
+    ],
+)
+def test_a_run_is_not_continued_beside_a_row_that_states_too_little_or_nonsense(
+    tmp_path: Path, change: dict[str, Any], message: str
+) -> None:
+    file = write_input(tmp_path, 2)
+    run(file, tmp_path / "out", block=2)
+    parts = Parts(StoragePlace(str(tmp_path / "out")))
+    first, *others = parts.read(Block(0, 2))
+    parts.write(Block(0, 2), [replace(first, **change), *others])
+    with pytest.raises(SolutionError, match=message) as caught:
+        run(file, tmp_path / "out", resumes=True)
+    assert str(caught.value.where.file).endswith("part-000000000000-000000000002.parquet")
 
 
 def test_all_parts_that_cannot_be_used_are_named(tmp_path: Path) -> None:

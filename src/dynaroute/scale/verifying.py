@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from dynaroute.base.display import count_of
 from dynaroute.base.errors import SolutionError, Where, in_file
-from dynaroute.scale.output.outcomes import judge_outcome
+from dynaroute.scale.output.outcomes import RowOutcome, judge_outcome
 from dynaroute.scale.output.parts import WrittenPart
 from dynaroute.scale.rows import InputRow
 
@@ -61,9 +61,23 @@ def find_wrong_rows(part: WrittenPart, rows: Sequence[InputRow]) -> Iterator[Wro
             )
             raise SolutionError(message, remedy=_REMEDY)
     for row in rows:
-        judged = judge_outcome(row, outcomes[row.id])
-        if outcomes[row.id].error is None and not judged.checked:
-            yield WrongRow(row.id, judged.error or row.error, part.file)
+        if fault := _find_fault(row, outcomes[row.id]):
+            yield WrongRow(row.id, fault, part.file)
+
+
+def _find_fault(row: InputRow, outcome: RowOutcome) -> str:
+    """Say what is wrong with an outcome, although it states no error; empty if nothing is."""
+    if outcome.row != row.number:
+        return f"it states the row {outcome.row}, but is row {row.number}."
+    if outcome.error is not None:
+        return ""
+    if outcome.routes is None or outcome.cost is None or not outcome.checked:
+        return "it states neither an error nor routes and a cost that were checked."
+    try:
+        judged = judge_outcome(row, outcome)
+    except SolutionError as fault:
+        return fault.message
+    return "" if judged.checked else judged.error or row.error
 
 
 def verify_part(part: WrittenPart, rows: Sequence[InputRow]) -> None:
