@@ -10,6 +10,7 @@ import numpy as np
 
 from dynaroute.base.errors import OptionError, Where, placed
 from dynaroute.base.vocabulary import ReadingRule
+from dynaroute.problem.checks import find_largest_capacities
 from dynaroute.problem.fleet import VehicleType
 from dynaroute.problem.instance import Instance
 
@@ -40,7 +41,12 @@ class VehicleList:
     @property
     def largest_capacity(self) -> Decimal:
         """The largest capacity, in the file's unit."""
-        return Decimal(max(kind.capacities[0] for kind in self.types)) / self.scale
+        return self.largest_capacities[0]
+
+    @property
+    def largest_capacities(self) -> tuple[Decimal, ...]:
+        """The largest capacity in each dimension, in the file's unit."""
+        return tuple(Decimal(amount) / self.scale for amount in find_largest_capacities(self.types))
 
 
 @dataclass(frozen=True)

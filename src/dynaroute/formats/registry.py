@@ -141,6 +141,7 @@ FORMATS = {
         parse_solution=lambda text, source: parse_json_solution(text, source=source),
         format_solution=format_json_solution,
         holds_fleets=True,
+        holds_rules=True,
         holds_details=True,
     ),
     ".npz": Format(

@@ -473,7 +473,9 @@ class Instance:
         return "m" if self.metric == "great_circle" and self.distances is None else None
 
     def customer_name(self, customer: int) -> str:
-        """The user's name for customer 1..n, or its number."""
+        """The user's name for customer 1..n, or its number; a depot or place in a route has its own."""
+        if not 1 <= customer <= self.size:
+            return DEPOT if customer == 0 else self.places[customer - self.size - 1].name
         return str(customer) if self.customer_names is None else self.customer_names[customer - 1]
 
     def called(self, node: int) -> str:

@@ -20,14 +20,14 @@ CHANGES: dict[str, tuple[dict[str, Any], str]] = {
     "a priority in German": ({"customers": [{**CUSTOMER, "Priorität": 1}]}, "customers[0].Priorität"),
     "a group": ({"customers": [CUSTOMER, {**CUSTOMER, "id": "B", "group": "north"}]}, "customers[1].group"),
     "a pickup": ({"customers": [{**CUSTOMER, "type": "pickup"}]}, "customers[0].type"),
-    "skills": ({"customers": [{**CUSTOMER, "skills": ["crane"]}]}, "customers[0].skills"),
+    "a buffer": ({"customers": [CUSTOMER], "buffer": 300}, "buffer"),
     "a second demand": ({"customers": [{**CUSTOMER, "demand2": 3}]}, "customers[0].demand2"),
     "pallets beside the demand": ({"customers": [{**CUSTOMER, "pallets": 3}]}, "customers[0].pallets"),
     "a stop that is not required": ({"customers": [{**CUSTOMER, "required": False}]}, "customers[0].required"),
     "an objective": ({"objective": "vehicles"}, "objective"),
     "a matrix under another name": ({"matrix": [[0, 1], [1, 0]]}, "matrix"),
     "a second depot": ({"depot2": {"x": 1, "y": 1}}, "depot2"),
-    "windows in the plural": ({"customers": [{**CUSTOMER, "windows": [[1, 2]]}]}, "customers[0].windows"),
+    "a least number of vehicles": ({"vehicles": [{**VAN, "min_vehicles": 1}]}, "vehicles[0].min_vehicles"),
     "a pause of vehicles": ({"vehicles": [{**VAN, "Pause": "30 min"}]}, "vehicles[0].Pause"),
     "a speed of vehicles": ({"vehicles": [VAN, {**VAN, "name": "b", "speed": 3}]}, "vehicles[1].speed"),
     "a vehicle that is broken": (
@@ -35,7 +35,7 @@ CHANGES: dict[str, tuple[dict[str, Any], str]] = {
         "vehicles[1].available",
     ),
     "several capacities": ({"vehicles": [{**VAN, "capacities": [10, 4]}]}, "vehicles[0].capacities"),
-    "a start elsewhere": ({"vehicles": [{**VAN, "start": {"x": 1, "y": 1}}]}, "vehicles[0].start"),
+    "a profile": ({"vehicles": [{**VAN, "profile": "lorry"}]}, "vehicles[0].profile"),
 }
 
 

@@ -78,10 +78,10 @@ def test_a_plain_problem_has_no_vehicles(client: httpx.Client) -> None:
     [
         ({"speed": None}, "speed"),
         ({"vehicles": [{"name": "van"}]}, "vehicles[0].capacity"),
-        ({"vehicles": [{"capacity": 9, "fixed_cost": 3}]}, "vehicles[0].fixed_cost"),
+        ({"vehicles": [{"capacity": 9, "profile": "lorry"}]}, "vehicles[0].profile"),
         ({"vehicles": [{"capacity": 5, "count": 1}]}, "vehicles"),
         ({"durations": [[0, 1], [1, 0]]}, "durations"),
-        ({"version": 3}, "version"),
+        ({"version": 4}, "version"),
         ({"speed": 0.001}, "customers"),
         ({"options": {"improve": "local"}}, "improve"),
     ],

@@ -87,15 +87,15 @@ def test_a_time_limit_beside_the_problem_is_shown_its_place() -> None:
 
 
 def test_what_is_not_planned_is_refused_until_the_options_ignore_it() -> None:
-    problem = {**INSTANCE, "customers": [{**customer, "priority": 2} for customer in INSTANCE["customers"]]}
-    with pytest.raises(DynarouteError, match="'priority' looks like a priority") as caught:
+    problem = {**INSTANCE, "customers": [{**customer, "crew": 2} for customer in INSTANCE["customers"]]}
+    with pytest.raises(DynarouteError, match="'crew' looks like a crew") as caught:
         read(problem)
 
-    assert caught.value.remedy == 'ignore=["priority"] plans without it.'
-    assert read({**problem, "options": {"ignore": ["priority"]}}).instance == SMALL
-    assert read(problem, ignore=["priority"]).instance == SMALL
+    assert caught.value.remedy == 'ignore=["crew"] plans without it.'
+    assert read({**problem, "options": {"ignore": ["crew"]}}).instance == SMALL
+    assert read(problem, ignore=["crew"]).instance == SMALL
     with pytest.raises(DynarouteError, match="is an option"):
-        read({**problem, "ignore": ["priority"]})
+        read({**problem, "ignore": ["crew"]})
 
 
 def test_columns_of_an_uploaded_table_can_be_ignored() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from decimal import Decimal
@@ -14,16 +14,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynaroute.base.decimals import count_decimals, plain_number, scale_to_integers
-from dynaroute.base.errors import FormatError, InstanceError, UnsupportedError, Where, placed
-from dynaroute.base.vocabulary import join_with_or
+from dynaroute.base.errors import FormatError, InstanceError, Where, placed
 from dynaroute.formats.fleet_options import VehicleList
 from dynaroute.formats.json.document import read_number, require, require_list, require_object
 from dynaroute.formats.json.requests import refuse_keys
+from dynaroute.formats.json.rules import AIMS, amount_to_json, read_amounts, refuse_aims, write_json_rules
+from dynaroute.formats.json.times import read_seconds, read_window
+from dynaroute.formats.json.vehicle_rules import VEHICLE_RULE_KEYS, read_vehicle_rules, vehicle_rules_to_json
 from dynaroute.formats.numbers import refuse_unmeasurable
 from dynaroute.formats.text import one_line
 from dynaroute.problem.fleet import VehicleType
 from dynaroute.problem.instance import LARGEST_INTEGER, Instance
-from dynaroute.problem.times import parse_time, parse_window
 
 __all__ = [
     "find_unknown_vehicle_keys",
@@ -37,9 +38,10 @@ __all__ = [
     "write_json_fleet",
 ]
 
-VERSION = 2  # of documents that use any of this
-_VEHICLE_KEYS = frozenset({"name", "capacity", "count", "max_duration", "max_distance", "shift", "max_stops", "end"})
-_ENDS = ("depot", "open")
+VERSION = 3  # of documents that use rules; 2 of those that use only what else is here
+_VEHICLE_KEYS = (
+    frozenset({"name", "capacity", "count", "max_duration", "max_distance", "shift", "max_stops"}) | VEHICLE_RULE_KEYS
+)
 
 
 def read_json_version(value: object) -> None:
@@ -54,24 +56,60 @@ def read_json_version(value: object) -> None:
         )
 
 
-def read_json_vehicles(value: object) -> VehicleList | None:
-    """Read the vehicle types; None if there are none."""
+def read_json_vehicles(
+    value: object,
+    dimensions: tuple[str, ...] | None = None,
+    metres: float = 1.0,
+    places: Collection[str] = (),
+    depot: str = "",
+) -> VehicleList | None:
+    """Read the vehicle types; None if there are none.
+
+    Parameters
+    ----------
+    value
+        The list in decoded JSON.
+    dimensions
+        Names of the dimensions of loads, if capacities are by dimension.
+    metres
+        How many units of distance the price of one is for: 1000 where they are metres.
+    places, depot
+        Names of further places, and of the first depot.
+    """
     if value is None:
         return None
     items = [require_object(item, f"vehicles[{index}]") for index, item in enumerate(require_list(value, "vehicles"))]
     if not items:
         raise InstanceError("there is no vehicle.", where=Where(field="vehicles"), remedy="Give at least one type.")
-    refuse_keys(items, _VEHICLE_KEYS, "vehicles", lambda index: f"vehicles[{index}]")
-    capacities = [_read_capacity(item, f"vehicles[{index}]") for index, item in enumerate(items)]
-    whole, scale = scale_to_integers(capacities)
+    for index, item in enumerate(items):
+        refuse_aims(item, "vehicles", f"vehicles[{index}]")
+    refuse_keys(items, _VEHICLE_KEYS | AIMS["vehicles"], "vehicles", lambda index: f"vehicles[{index}]")
+    capacities = [_read_capacity(item, f"vehicles[{index}]", dimensions) for index, item in enumerate(items)]
+    loads = [
+        [Decimal(0)] * len(held)
+        if item.get("initial_load") is None
+        else read_amounts(item["initial_load"], f"vehicles[{index}].initial_load", dimensions)
+        for index, (item, held) in enumerate(zip(items, capacities, strict=True))
+    ]
+    count = len(dimensions or ("",))
+    whole, scale = scale_to_integers([amount for held in (*capacities, *loads) for amount in held])
     if max(whole) > LARGEST_INTEGER:
-        index = whole.index(max(whole))
+        index = whole.index(max(whole)) // count % len(items)
         raise InstanceError(
             f"the capacity is too large; the largest possible is {LARGEST_INTEGER}.",
             where=Where(field=f"vehicles[{index}].capacity"),
             remedy="Use a larger unit, or fewer decimals.",
         )
-    return VehicleList(tuple(map(_read_vehicle, range(len(items)), items, whole)), scale)
+    of_each = [tuple(whole[count * index : count * (index + 1)]) for index in range(2 * len(items))]
+    types = []
+    for index, item in enumerate(items):
+        path = f"vehicles[{index}]"
+        with placed(partial(_place_in_vehicle, path)):
+            rules = read_vehicle_rules(item, path, metres=metres, places=places, depot=depot)
+        if any(of_each[len(items) + index]):
+            rules["initial_load"] = of_each[len(items) + index]
+        types.append(_read_vehicle(index, item, of_each[index], rules))
+    return VehicleList(tuple(types), scale)
 
 
 def find_unknown_vehicle_keys(value: object) -> set[str]:
@@ -85,17 +123,35 @@ def read_json_service(nodes: Sequence[Mapping[str, object]], paths: Sequence[str
     if all(node.get("service") is None for node in nodes):
         return None
     return np.array(
-        [_read_time(node.get("service"), f"{path}.service", 0.0) for node, path in zip(nodes, paths, strict=True)]
+        [read_seconds(node.get("service"), f"{path}.service", 0.0) for node, path in zip(nodes, paths, strict=True)]
     )
 
 
 def read_json_windows(nodes: Sequence[Mapping[str, object]], paths: Sequence[str]) -> NDArray[np.float64] | None:
-    """Read the windows of all nodes, the depot first; None if no node has one."""
-    if all(node.get("window") is None for node in nodes):
+    """Read the windows of all nodes, the depot first; None if no node has one.
+
+    With "windows", a node has as many rows as the one with the most; its last window is repeated.
+    """
+    if all(node.get("window") is None and node.get("windows") is None for node in nodes):
         return None
-    return np.array(
-        [_read_window(node.get("window"), f"{path}.window") for node, path in zip(nodes, paths, strict=True)]
-    )
+    several = [_list_windows(node, path) for node, path in zip(nodes, paths, strict=True)]
+    most = max(map(len, several))
+    if most == 1:
+        return np.array([windows[0] for windows in several])
+    return np.array([[*windows, *[windows[-1]] * (most - len(windows))] for windows in several])
+
+
+def _list_windows(node: Mapping[str, object], path: str) -> list[tuple[float, float]]:
+    if node.get("windows") is None:
+        return [read_window(node.get("window"), f"{path}.window")]
+    if node.get("window") is not None:
+        raise FormatError(
+            "there are both window and windows.", where=Where(field=f"{path}.windows"), remedy="Keep one of the two."
+        )
+    listed = require_list(node["windows"], f"{path}.windows")
+    if not listed:
+        return [(0.0, math.inf)]
+    return [read_window(window, f"{path}.windows[{index}]") for index, window in enumerate(listed)]
 
 
 def read_json_speed(value: object) -> float | None:
@@ -144,11 +200,14 @@ def write_json_fleet(instance: Instance, document: dict[str, object], nodes: Seq
     if instance.service is not None:
         for node, seconds in zip(nodes[1:], instance.service.tolist()[1:], strict=True):
             node["service"] = plain_number(seconds)
-    if instance.windows is not None:
+    if instance.windows is not None and instance.windows.ndim == 2:
         for node, (earliest, latest) in zip(nodes, instance.windows.tolist(), strict=True):
             if earliest > 0 or math.isfinite(latest):
                 node["window"] = [plain_number(earliest), plain_number(latest) if math.isfinite(latest) else None]
     if set(document) != before or instance.service is not None or instance.windows is not None:
+        document["version"] = 2
+    write_json_rules(instance, document, nodes)
+    if instance.rules or instance.dimensions is not None:
         document["version"] = VERSION
 
 
@@ -159,48 +218,45 @@ def vehicles_to_json(instance: Instance) -> list[dict[str, object]]:
 
 def _vehicle_to_json(instance: Instance, vehicle: VehicleType) -> dict[str, object]:
     document: dict[str, object] = {"name": vehicle.name} if vehicle.name else {}
-    document["capacity"] = plain_number(instance.shown_demand(vehicle.capacities[0]))
+    document["capacity"] = amount_to_json(instance, np.array(vehicle.capacities))
     for key in ("count", "max_duration", "max_distance", "max_stops"):
         value = getattr(vehicle, key)
         if value is not None:
             document[key] = plain_number(value)
     if vehicle.shift is not None:
         document["shift"] = list(map(plain_number, vehicle.shift))
-    if vehicle.end != "depot":
-        document["end"] = vehicle.end
-    return document
+    if any(vehicle.initial_loads):
+        document["initial_load"] = amount_to_json(instance, np.array(vehicle.initial_loads))
+    return document | vehicle_rules_to_json(vehicle, 1000.0 if instance.unit == "m" else 1.0)
 
 
-def _read_capacity(item: Mapping[str, object], path: str) -> Decimal:
-    capacity = read_number(require(item, "capacity", path), f"{path}.capacity")
-    if capacity <= 0:
-        raise InstanceError(
-            f"the capacity is {capacity}.", where=Where(field=f"{path}.capacity"), remedy="It must be above 0."
-        )
-    return capacity
+def _read_capacity(item: Mapping[str, object], path: str, dimensions: tuple[str, ...] | None) -> list[Decimal]:
+    value, where = require(item, "capacity", path), Where(field=f"{path}.capacity")
+    capacities = read_amounts(value, f"{path}.capacity", dimensions)
+    if dimensions is not None and isinstance(value, Mapping) and len(value) < len(dimensions):
+        remedy = f"Dimensions are {', '.join(dimensions)}."
+        raise FormatError("the capacity of a dimension is missing.", where=where, remedy=remedy)
+    for capacity in capacities:
+        if capacity <= 0:
+            raise InstanceError(f"the capacity is {capacity}.", where=where, remedy="It must be above 0.")
+    return capacities
 
 
-def _read_vehicle(index: int, item: Mapping[str, object], capacity: int) -> VehicleType:
+def _read_vehicle(
+    index: int, item: Mapping[str, object], capacities: tuple[int, ...], rules: Mapping[str, Any]
+) -> VehicleType:
     path = f"vehicles[{index}]"
-    given: dict[str, Any] = {"capacity": capacity, "name": _read_name(item.get("name"), f"{path}.name")}
-    for key in ("count", "max_stops"):
+    given: dict[str, Any] = {"capacity": capacities, "name": _read_name(item.get("name"), f"{path}.name"), **rules}
+    for key in ("count", "max_stops", "max_trips"):
         if item.get(key) is not None:
             given[key] = _read_whole(item[key], f"{path}.{key}")
     if item.get("max_duration") is not None:
-        given["max_duration"] = _read_time(item["max_duration"], f"{path}.max_duration", 0.0)
+        given["max_duration"] = read_seconds(item["max_duration"], f"{path}.max_duration", 0.0)
     if item.get("max_distance") is not None:
         place = f"{path}.max_distance"
         given["max_distance"] = refuse_unmeasurable(float(read_number(item["max_distance"], place)), Where(field=place))
     if item.get("shift") is not None:
         given["shift"] = _read_shift(item["shift"], f"{path}.shift")
-    if item.get("end") is not None:
-        given["end"] = item["end"]
-        if item["end"] not in _ENDS:
-            raise InstanceError(
-                f"the end {item['end']!r} is unknown.",
-                where=Where(field=f"{path}.end"),
-                remedy=f"Use {join_with_or(_ENDS)}.",
-            )
     with placed(partial(_place_in_vehicle, path)):
         return VehicleType(**given)
 
@@ -228,36 +284,7 @@ def _read_whole(value: object, path: str) -> int:
 
 
 def _read_shift(value: object, path: str) -> tuple[float, float]:
-    earliest, latest = _read_window(value, path)
+    earliest, latest = read_window(value, path)
     if math.isinf(latest):
         raise FormatError("the end of the shift is missing.", where=Where(field=path), remedy="Give two times.")
     return earliest, latest
-
-
-def _read_window(value: object, path: str) -> tuple[float, float]:
-    if value is None:
-        return 0.0, math.inf
-    if isinstance(value, str):
-        return parse_window(value, Where(field=path))
-    bounds = require_list(value, path)
-    if any(isinstance(bound, list) for bound in bounds):
-        raise UnsupportedError(
-            "there are several time windows, but a customer can have only one.",
-            where=Where(field=path),
-            remedy="Keep one of them, or split the customer in two.",
-        )
-    if len(bounds) != 2:
-        raise FormatError(
-            f"there are {len(bounds)} times, not two.",
-            where=Where(field=path),
-            remedy="Give the earliest and the latest time.",
-        )
-    return _read_time(bounds[0], f"{path}[0]", 0.0), _read_time(bounds[1], f"{path}[1]", math.inf)
-
-
-def _read_time(value: object, path: str, default: float) -> float:
-    if value is None:
-        return default
-    if isinstance(value, str):
-        return parse_time(value, Where(field=path))
-    return refuse_unmeasurable(float(read_number(value, path)), Where(field=path))

@@ -8,7 +8,7 @@ from dataclasses import replace
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
-from typing import TypeGuard
+from typing import TypeGuard, get_args
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from dynaroute.base.errors import (
     warn_of_input,
 )
 from dynaroute.base.limits import refuse_large_set
-from dynaroute.base.vocabulary import Rounding
+from dynaroute.base.vocabulary import Backhauls, Rounding, join_with_or
 from dynaroute.formats.fleet_options import VehicleList, use_vehicles
 from dynaroute.formats.ignored import NOTHING_IGNORED, Ignored
 from dynaroute.formats.json.document import (
@@ -48,6 +48,7 @@ from dynaroute.formats.json.nodes import (
     GLOBE,
     NODE_KEYS,
     PLANE,
+    Axes,
     choose_axes,
     name_path,
     read_coordinates,
@@ -58,8 +59,22 @@ from dynaroute.formats.json.nodes import (
     read_nodes,
 )
 from dynaroute.formats.json.requests import refuse_keys
+from dynaroute.formats.json.rules import (
+    AIMS,
+    Amounts,
+    amount_to_json,
+    expand_shipments,
+    place_rules,
+    read_dimensions,
+    read_places,
+    read_wishes,
+    refuse_aims,
+    scale_amounts,
+    uses_rules,
+)
 from dynaroute.formats.numbers import scale_quantities
 from dynaroute.formats.text import one_line, read_rounding, shorten
+from dynaroute.problem.fleet import VehicleType
 from dynaroute.problem.instance import Instance
 
 __all__ = [
@@ -83,6 +98,10 @@ _KEYS = frozenset(
         "vehicles",
         "durations",
         "speed",
+        "places",
+        "depots",
+        "shipments",
+        "backhauls",
     }
 )
 
@@ -198,10 +217,14 @@ def instance_to_json(instance: Instance) -> dict[str, object]:
         nodes[0]["id"] = instance.depot_name
     if instance.coordinates is not None:
         axes = GLOBE if instance.metric == "great_circle" else PLANE
-        for node, place in zip(nodes, instance.coordinates.tolist(), strict=True):
+        for node, place in zip(nodes, instance.coordinates.tolist(), strict=False):
             node.update(zip(axes, map(plain_number, place), strict=True))
-    for node, demand in zip(nodes[1:], instance.demands.tolist()[1:], strict=True):
-        node["demand"] = plain_number(instance.shown_demand(demand))
+    if instance.demands.ndim == 1:
+        for node, demand in zip(nodes[1:], instance.demands.tolist()[1:], strict=True):
+            node["demand"] = plain_number(instance.shown_demand(demand))
+    else:
+        for node, amounts in zip(nodes[1:], instance.demands[1:], strict=True):
+            node["demand"] = amount_to_json(instance, amounts)
     if instance.details is not None:
         for index, node in enumerate(nodes):
             if texts := instance.details.of(index):
@@ -217,42 +240,109 @@ def instance_to_json(instance: Instance) -> dict[str, object]:
     if instance.rounding != "none":
         document["rounding"] = instance.rounding
     write_json_fleet(instance, document, nodes)
+    if instance.demands.ndim == 2:
+        del document["capacity"]  # the vehicles have their own
     return document
 
 
 def _read_instance(data: object, default_name: str) -> Instance:
-    document = require_object(data, "")
-    _refuse_solution(document)
-    read_json_version(document.get("version"))
-    refuse_keys([document], _KEYS, "problem", lambda _: "")
-    nodes = read_nodes(document)
-    axes = choose_axes(nodes, may_lack=document.get("distances") is not None)
-    names = read_ids(nodes)
+    given = require_object(data, "")
+    _refuse_solution(given)
+    read_json_version(given.get("version"))
+    refuse_aims(given, "problem", "")
+    refuse_keys([given], _KEYS | AIMS["problem"], "problem", lambda _: "")
+    document, place_shipments = expand_shipments(given)
+    with placed(place_shipments):
+        nodes = read_nodes(document)
+        axes = choose_axes(nodes, may_lack=document.get("distances") is not None)
+        return _build_instance(document, nodes, axes, default_name)
 
+
+def _build_instance(
+    document: Mapping[str, object], nodes: Sequence[Mapping[str, object]], axes: Axes | None, default_name: str
+) -> Instance:
+    names = read_ids(nodes)
     paths = [name_path(index) for index in range(len(nodes))]
-    vehicles = read_json_vehicles(document.get("vehicles"))
+    places = read_places(document, axes)
+    has_rules = uses_rules(nodes)
+    dimensions = _read_dimensions(document)
+    depot = read_depot_name(nodes[0].get("id"))
+    metres = 1000.0 if axes == GLOBE and document.get("distances") is None else 1.0
+    known = [place.name for place in places]
+    vehicles = read_json_vehicles(_list_vehicles(document, dimensions), dimensions, metres, known, depot)
     with placed(_place):
-        quantities = scale_quantities(read_demands(nodes), _read_capacity(document, vehicles), names)
-        if quantities.note:
-            warn_of_input("", quantities.note)
+        amounts = _read_quantities(document, nodes, paths, names, vehicles, dimensions)
+        count = len(nodes) + len(places)
         instance = Instance(
             coordinates=None if axes is None else read_coordinates(nodes, axes),
-            demands=np.array(quantities.demands),
-            capacity=quantities.capacity,
+            demands=amounts.demands,
+            pickups=amounts.pickups,
+            backhauls=_read_backhauls(document.get("backhauls")),
+            capacity=amounts.capacities[0],
+            vehicles=None if dimensions is None else (VehicleType(amounts.capacities),),
+            dimensions=dimensions,
+            places=places,
             name=_read_name(document.get("name"), default_name),
-            distances=read_json_matrix(document.get("distances"), len(nodes), "distances"),
+            distances=read_json_matrix(document.get("distances"), count, "distances"),
             rounding=_read_rounding(document.get("rounding")),
             metric="great_circle" if axes == GLOBE else "euclidean",
             customer_names=names,
-            demand_scale=quantities.scale,
+            demand_scale=amounts.scale,
             service=read_json_service(nodes, paths),
             windows=read_json_windows(nodes, paths),
-            durations=read_json_matrix(document.get("durations"), len(nodes), "durations"),
+            durations=read_json_matrix(document.get("durations"), count, "durations"),
             speed=read_json_speed(document.get("speed")),
             details=read_details(nodes),
-            depot_name=read_depot_name(nodes[0].get("id")),
+            depot_name=depot,
         )
-        return instance if vehicles is None else use_vehicles(instance, vehicles)
+        instance = instance if vehicles is None else use_vehicles(instance, vehicles)
+        return replace(instance, **read_wishes(nodes, paths)) if has_rules else instance
+
+
+def _read_dimensions(document: Mapping[str, object]) -> tuple[str, ...] | None:
+    listed = document.get("vehicles")
+    vehicles = listed if isinstance(listed, list) else []
+    return read_dimensions(
+        [
+            *(item.get("capacity") for item in vehicles if isinstance(item, Mapping)),
+            document.get("capacity"),
+        ]
+    )
+
+
+def _list_vehicles(document: Mapping[str, object], dimensions: tuple[str, ...] | None) -> object:
+    """Return the vehicle types; without any, one with a capacity by dimension."""
+    if document.get("vehicles") is None and dimensions is not None:
+        return [{"capacity": document["capacity"]}]
+    return document.get("vehicles")
+
+
+def _read_quantities(
+    document: Mapping[str, object],
+    nodes: Sequence[Mapping[str, object]],
+    paths: Sequence[str],
+    names: Sequence[str] | None,
+    vehicles: VehicleList | None,
+    dimensions: tuple[str, ...] | None,
+) -> Amounts:
+    """Read demands, and pickups if there are any."""
+    has_pickups = any(node.get("pickup") is not None for node in nodes)
+    if dimensions is not None or has_pickups:
+        largest = vehicles.largest_capacities if vehicles is not None else (_read_capacity(document, None),)
+        return scale_amounts(nodes, paths, largest, dimensions)
+    quantities = scale_quantities(read_demands(nodes), _read_capacity(document, vehicles), names)
+    if quantities.note:
+        warn_of_input("", quantities.note)
+    return Amounts(np.array(quantities.demands), None, (quantities.capacity,), quantities.scale)
+
+
+def _read_backhauls(value: object) -> Backhauls:
+    if value is None:
+        return "mixed"
+    if value not in get_args(Backhauls):
+        message, remedy = f"backhauls {value!r} are unknown.", f"Use {join_with_or(get_args(Backhauls))}."
+        raise FormatError(message, where=Where(field="backhauls"), remedy=remedy)
+    return "strict" if value == "strict" else "mixed"
 
 
 def _read_capacity(document: Mapping[str, object], vehicles: VehicleList | None) -> Decimal:
@@ -272,7 +362,7 @@ def _unknown_keys(document: object) -> set[str]:
         unknown |= find_unknown_vehicle_keys(vehicles)
         if document.get("capacity") not in (None, *(kind["capacity"] for kind in vehicles)):
             unknown.add("capacity")
-    for node in (document.get("depot") or {}, *document["customers"]):
+    for node in (document.get("depot") or {}, *document.get("customers", ())):
         unknown.update(key for key in node.keys() - NODE_KEYS if node[key] is not None)
     return unknown
 
@@ -302,6 +392,8 @@ def _place(where: Where) -> Where:
         return replace(where, field=f"{name_path(where.customer or 0)}.demand")
     if where.field in ("service", "windows"):
         return replace(where, field=f"{name_path(where.customer or 0)}.{where.field.removesuffix('s')}")
+    if (placed_rule := place_rules(where, name_path)) != where:
+        return placed_rule
     if where.field == "customer_names" and where.customer is not None:
         return replace(where, field=f"{name_path(where.customer)}.id")
     return where

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from dynaroute.base.errors import FormatError, InstanceError, Where
 from dynaroute.formats.json.document import join_path, read_number, require, require_list, require_object
 from dynaroute.formats.json.requests import refuse_keys
+from dynaroute.formats.json.rules import RULE_KEYS
 from dynaroute.formats.numbers import refuse_off_globe, refuse_unmeasurable
 from dynaroute.formats.text import one_line
 from dynaroute.problem.details import Details
@@ -36,7 +37,7 @@ Axes = tuple[Literal["x"], Literal["y"]] | tuple[Literal["lat"], Literal["lon"]]
 
 PLANE: Axes = ("x", "y")
 GLOBE: Axes = ("lat", "lon")
-NODE_KEYS = frozenset({"id", "x", "y", "lat", "lon", "demand", "service", "window", "details"})
+NODE_KEYS = frozenset({"id", "x", "y", "lat", "lon", "demand", "service", "window", "details"}) | RULE_KEYS
 
 
 def name_path(node: int) -> str:
