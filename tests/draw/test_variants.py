@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dynaroute.base.errors import InputWarning, OptionError
-from dynaroute.draw import VARIANTS, Variant, draw_variant_set
+from dynaroute.draw.variants import VARIANTS, Variant, draw_variant_set
 from dynaroute.formats.sets.npz import parse_npz
 from dynaroute.problem.solution import Solution, check
 

@@ -98,13 +98,13 @@ class DynarouteError(Exception):
         self.remedy = remedy
 
     @classmethod
-    def about(cls, field: str, message: str, remedy: str, customer: int | None = None) -> Self:
+    def about(cls, field: str | None, message: str, remedy: str, customer: int | None = None) -> Self:
         """Make an error about a field.
 
         Parameters
         ----------
         field
-            Name of the field.
+            Name of the field, if it has one.
         message
             One sentence: what is wrong.
         remedy

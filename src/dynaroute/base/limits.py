@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-from dynaroute.base.errors import FormatError, InstanceError, OptionError, Where
+from dynaroute.base.errors import FormatError, InstanceError, OptionError
 
 __all__ = [
     "LARGEST_CONTENT",
@@ -78,21 +78,19 @@ def raised(limit: int) -> int:
 def refuse_large_content(memory: int, field: str | None = None) -> None:
     """Raise if the content would take too much memory."""
     if memory > raised(LARGEST_CONTENT):
-        raise FormatError(
+        raise FormatError.about(
+            field,
             f"this would take about {_show_bytes(memory)} of memory, more than the limit of "
             f"{_show_bytes(raised(LARGEST_CONTENT))}.",
-            where=Where(field=field),
-            remedy=REMEDY,
+            REMEDY,
         )
 
 
 def refuse_large_set(instances: int, customers: int, field: str | None = None) -> None:
     """Raise if a set has too many instances, or too many customers in total."""
     if instances > raised(MOST_INSTANCES):
-        raise FormatError(
-            f"there are {instances:,} instances, more than the limit of {raised(MOST_INSTANCES):,}.",
-            where=Where(field=field),
-            remedy=REMEDY,
+        raise FormatError.about(
+            field, f"there are {instances:,} instances, more than the limit of {raised(MOST_INSTANCES):,}.", REMEDY
         )
     refuse_large_content(instances * _BYTES_OF_INSTANCE + customers * _BYTES_OF_CUSTOMER, field)
 
@@ -119,9 +117,7 @@ def _read_factor(value: float | str, field: str) -> float:
     except ValueError:
         factor = math.nan
     if not 1 <= factor < 1e9:
-        raise OptionError(
-            f"the limits cannot be raised by {value!r}.", where=Where(field=field), remedy="Give a number of 1 or more."
-        )
+        raise OptionError.about(field, f"the limits cannot be raised by {value!r}.", "Give a number of 1 or more.")
     return factor
 
 

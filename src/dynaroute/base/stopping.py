@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from dynaroute.base.errors import OptionError, Where
+from dynaroute.base.errors import OptionError
 
 __all__ = ["OutOfTimeError", "Stopping"]
 
@@ -41,11 +41,7 @@ class Stopping:
 
     def __post_init__(self) -> None:
         if self.iterations is not None and self.iterations < 0:
-            raise OptionError(
-                f"the number of iterations is {self.iterations}.",
-                where=Where(field="iterations"),
-                remedy="Give 0 or more.",
-            )
+            raise OptionError.about("iterations", f"the number of iterations is {self.iterations}.", "Give 0 or more.")
 
     @classmethod
     def after(cls, seconds: float) -> Stopping:

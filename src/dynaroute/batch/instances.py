@@ -11,7 +11,7 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
-from dynaroute.base.errors import InstanceError, UnsupportedError, Where
+from dynaroute.base.errors import InstanceError, UnsupportedError
 from dynaroute.batch.policy_view import hash_contents, locate, locate_in_unit_square
 from dynaroute.problem.instance import LARGEST_INTEGER, Instance
 from dynaroute.problem.lengths import LONGEST_LENGTH, ROUNDING_CODES, SHORTEST_SPREAD
@@ -78,17 +78,17 @@ class InstanceBatch:
         demands = np.zeros((count, nodes), dtype=np.int32)
         for index, instance in enumerate(instances):
             if not instance.is_plain:
-                raise UnsupportedError(
+                raise UnsupportedError.about(
+                    "instances",
                     f"instance {instance.name or index + 1} has time windows, limits, vehicle types or one-way "
                     "distances, which policies do not support.",
-                    where=Where(field="instances"),
-                    remedy="Give a time limit, to search it on the CPU without a policy.",
+                    "Give a time limit, to search it on the CPU without a policy.",
                 )
             if instance.coordinates is None:
-                raise InstanceError(
+                raise InstanceError.about(
+                    "coordinates",
                     f"instance {instance.name or index + 1} has no coordinates, which a policy needs.",
-                    where=Where(field="coordinates"),
-                    remedy="Use the savings heuristic, which needs only distances.",
+                    "Use the savings heuristic, which needs only distances.",
                 )
             coordinates[index, : instance.size + 1] = instance.coordinates
             locations[index, : instance.size + 1] = locate(instance)
@@ -129,7 +129,7 @@ class InstanceBatch:
         customer_positions = _read_array(customers, "customers", (None, None, 2))  # (B, n, 2)
         count, size, _ = customer_positions.shape
         if size == 0:
-            raise InstanceError("there is no customer.", where=Where(field="customers"), remedy="Give at least one.")
+            raise InstanceError.about("customers", "there is no customer.", "Give at least one.")
         positions = np.concatenate([_read_array(depot, "depot", (count, 2))[:, None], customer_positions], axis=1)
         whole_demands = np.pad(_read_array(demands, "demands", (count, size)), ((0, 0), (1, 0)))  # (B, M)
         shape = () if np.ndim(capacity) == 0 else (count,)
@@ -224,10 +224,10 @@ class InstanceBatch:
         if self.node_features is None:
             return turned
         if self.feature_rule is None:
-            raise UnsupportedError(
+            raise UnsupportedError.about(
+                "node_features",
                 "the instances are turned, but their node features are numbers, which cannot be computed again.",
-                where=Where(field="node_features"),
-                remedy="Give with_node_features a function that computes them, or stay_when_turned=True if turning "
+                "Give with_node_features a function that computes them, or stay_when_turned=True if turning "
                 "does not change them.",
             )
         return replace(turned, node_features=turned._arrange_features(self.feature_rule(turned._show_to_rule())))
@@ -237,7 +237,7 @@ class InstanceBatch:
         given = values if values.ndim == 3 else values[..., None]
         if given.shape[:2] != self.demands.shape:
             message = f"node features have shape {tuple(values.shape)}, not {tuple(self.demands.shape)} or more."
-            raise InstanceError(message, where=Where(field="node_features"), remedy="Give values for each node.")
+            raise InstanceError.about("node_features", message, "Give values for each node.")
         features = given.to(self.device, self.locations.dtype, copy=True)  # (B, M, F)
         features[self._is_padding] = 0.0
         return features
@@ -288,16 +288,14 @@ def _read_array(values: ArrayLike, field: str, shape: tuple[int | None, ...]) ->
     try:
         array = np.asarray(values, dtype=np.float64)  # exact for all allowed integers
     except (TypeError, ValueError, OverflowError) as error:
-        raise InstanceError(
-            "the values are not numbers in a rectangular array.", where=Where(field=field), remedy="Give such an array."
+        raise InstanceError.about(
+            field, "the values are not numbers in a rectangular array.", "Give such an array."
         ) from error
     is_wanted = (wanted in (None, found) for wanted, found in zip(shape, array.shape, strict=False))
     if array.ndim != len(shape) or not all(is_wanted):
         wanted = ", ".join("any" if length is None else str(length) for length in shape)
-        raise InstanceError(
-            f"the shape is {array.shape}, not ({wanted}).",
-            where=Where(field=field),
-            remedy="Give values for each instance and each customer.",
+        raise InstanceError.about(
+            field, f"the shape is {array.shape}, not ({wanted}).", "Give values for each instance and each customer."
         )
     return array
 
@@ -318,6 +316,4 @@ def _refuse_faulty_values(
     for field, sound, fault in checks:
         if not sound.all():
             index = int(np.argmin(sound))
-            raise InstanceError(
-                f"instance {index + 1} {fault}.", where=Where(field=field), remedy="Correct or remove it."
-            )
+            raise InstanceError.about(field, f"instance {index + 1} {fault}.", "Correct or remove it.")

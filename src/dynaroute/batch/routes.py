@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from dynaroute.base.errors import SolutionError, Where
+from dynaroute.base.errors import SolutionError
 from dynaroute.batch.instances import InstanceBatch
 from dynaroute.problem.lengths import ROUNDING_CODES
 from dynaroute.problem.solution import Solution
@@ -85,7 +85,7 @@ class RouteBatch:
         for index, (solution, size) in enumerate(zip(solutions, batch.sizes.tolist(), strict=True)):
             if sorted(customer for stops in solution.routes for customer in stops) != list(range(1, size + 1)):
                 message = f"solution {index + 1} does not visit every customer exactly once."
-                raise SolutionError(message, where=Where(field="routes"), remedy="dynaroute check lists what is wrong.")
+                raise SolutionError.about("routes", message, "dynaroute check lists what is wrong.")
             for number, stops in enumerate(solution.routes):
                 route[index, list(stops)] = number
                 position[index, list(stops)] = np.arange(len(stops))

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from dynaroute.base.errors import ModelError, Where
+from dynaroute.base.errors import ModelError
 from dynaroute.batch import InstanceBatch, RouteBatch
 from dynaroute.construct.choose import Chooser, MostLikely
 from dynaroute.construct.eager import construct_eagerly
@@ -82,10 +82,10 @@ def construct_once(policy: Policy, batch: InstanceBatch, chooser: Chooser) -> Ro
         How the next node is chosen.
     """
     if batch.node_features is not None and find_change(policy) == "":
-        raise ModelError(
+        raise ModelError.about(
+            "node_features",
             "the instances have node features, but this policy does not use them.",
-            where=Where(field="node_features"),
-            remedy="Give its encoder an embedding with more columns, or remove the features.",
+            "Give its encoder an embedding with more columns, or remove the features.",
         )
     if kernels_run_on(policy.device) and is_supported(policy, chooser):
         return construct_fused(policy, batch, chooser)

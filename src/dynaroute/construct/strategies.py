@@ -9,7 +9,7 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from dynaroute.base.errors import OptionError, Where
+from dynaroute.base.errors import OptionError
 from dynaroute.batch import InstanceBatch
 from dynaroute.construct.choose import Chooser, MostLikely, Sample, StartAt, make_stream_keys
 
@@ -73,10 +73,10 @@ class Sampling:
     def __post_init__(self) -> None:
         _refuse_below_one("samples", self.samples)
         if not isinstance(self.temperature, Real) or not 1 / _HOTTEST <= self.temperature <= _HOTTEST:
-            raise OptionError(
+            raise OptionError.about(
+                "temperature",
                 f"the temperature is {self.temperature!r}.",
-                where=Where(field="temperature"),
-                remedy=f"Give a number from {1 / _HOTTEST:g} to {_HOTTEST:g}; greedy decoding is temperature 0.",
+                f"Give a number from {1 / _HOTTEST:g} to {_HOTTEST:g}; greedy decoding is temperature 0.",
             )
 
     @property
@@ -178,4 +178,4 @@ def reflect(locations: Tensor, symmetry: Tensor) -> Tensor:
 
 def _refuse_below_one(field: str, value: int) -> None:
     if not isinstance(value, Integral) or value < 1:
-        raise OptionError(f"{field} is {value!r}.", where=Where(field=field), remedy="Give a whole number above 0.")
+        raise OptionError.about(field, f"{field} is {value!r}.", "Give a whole number above 0.")

@@ -1,4 +1,4 @@
-"""Random instances: those of the paper, of RouteFinder and of the X set, and the published test sets.
+"""Random instances: those of the paper and of the X set, the published test sets, and RouteFinder's (`variants`).
 
 Every function draws whole arrays at once and takes its random state as an argument. Begin with `paper`, or with
 `drawing` for training. It may import `base`, `problem`, `formats` and `batch`.
@@ -14,7 +14,6 @@ from dynaroute.draw.paper import (
     published_set,
     usual_capacity,
 )
-from dynaroute.draw.variants import VARIANT_SET_COUNT, VARIANTS, Variant, VariantSet, draw_variant_set
 from dynaroute.draw.x_set import (
     CLUSTER_DECAY,
     CLUSTER_SEEDS,
@@ -36,19 +35,14 @@ __all__ = [
     "PUBLISHED_SETS",
     "RICH_QUADRANTS",
     "ROUTE_LENGTHS",
-    "VARIANTS",
-    "VARIANT_SET_COUNT",
     "CustomerPositions",
     "DemandKind",
     "DepotPosition",
     "InstanceArrays",
     "PublishedSet",
-    "Variant",
-    "VariantSet",
     "XSettings",
     "draw_paper_set",
     "draw_published_set",
-    "draw_variant_set",
     "draw_x_set",
     "published_set",
     "usual_capacity",

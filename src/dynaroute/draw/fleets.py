@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dynaroute.base.errors import OptionError, Where
+from dynaroute.base.errors import OptionError
 from dynaroute.base.vocabulary import CustomerPositions
 from dynaroute.draw import XSettings, draw_x_set
 from dynaroute.problem.fleet import VehicleType
@@ -67,7 +67,7 @@ class SolomonSettings:
         for field, (is_right, words) in bounds.items():
             if not is_right:
                 message = f"the {field} is {getattr(self, field)}."
-                raise OptionError(message, where=Where(field=field), remedy=f"Give a number {words}.")
+                raise OptionError.about(field, message, f"Give a number {words}.")
 
 
 def draw_solomon_set(settings: SolomonSettings, count: int, generator: np.random.Generator) -> list[Instance]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dynaroute.base.errors import InstanceError, OptionError, Where
+from dynaroute.base.errors import InstanceError, OptionError
 from dynaroute.base.vocabulary import Rounding
 from dynaroute.problem.instance import LARGEST_INTEGER, Instance
 
@@ -64,16 +64,16 @@ class InstanceArrays:
     def __post_init__(self) -> None:
         if self.demands.ndim != 2:
             message = f"demands have shape {self.demands.shape}, not (instances, customers)."
-            raise InstanceError(message, where=Where(field="demands"), remedy="Give one row per instance.")
+            raise InstanceError.about("demands", message, "Give one row per instance.")
         count, size = self.demands.shape
         shapes = {"depot": (count, 2), "locations": (count, size, 2), "capacity": (count,)}
         for field, shape in shapes.items():
             found = getattr(self, field).shape
             if found != shape:
-                raise InstanceError(
+                raise InstanceError.about(
+                    field,
                     f"the shape is {found}, but {count} instances of {size} customers need {shape}.",
-                    where=Where(field=field),
-                    remedy="Give one row per instance.",
+                    "Give one row per instance.",
                 )
 
     def __len__(self) -> int:

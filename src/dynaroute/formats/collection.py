@@ -148,11 +148,7 @@ def read_best_costs(table: str | os.PathLike[str], collection: Collection) -> Be
         costs = dict(rows)
         if missing := [name for name in collection.names if name not in costs]:
             more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
-            raise FormatError(
-                f"there is no cost for {missing[0]}{more}.",
-                where=Where(field="name"),
-                remedy="Add it, or move the file.",
-            )
+            raise FormatError.about("name", f"there is no cost for {missing[0]}{more}.", "Add it, or move the file.")
         return BestCosts(collection.names, [costs[name] for name in collection.names])
 
 
@@ -166,10 +162,10 @@ def _take_in_order(rows: Sequence[tuple[str, float]], instances: Sequence[Instan
     for (name, _), instance in zip(rows, instances, strict=True):
         # instances of a set without names are called by number, which the table does not use
         if instance.name in called and instance.name != name:
-            raise FormatError(
+            raise FormatError.about(
+                "name",
                 f"this row is for {name}, but the instance here is {instance.name}.",
-                where=Where(field="name"),
-                remedy="Put the rows in the order of the instances.",
+                "Put the rows in the order of the instances.",
             )
     return BestCosts([name for name, _ in rows], [cost for _, cost in rows])
 

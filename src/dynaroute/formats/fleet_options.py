@@ -95,10 +95,10 @@ class FleetOptions:
         limits: dict[str, Any] = {"max_duration": self.max_duration, "max_distance": self.max_distance}
         if isinstance(self.vehicles, int):
             if len(instance.fleet) > 1:
-                raise OptionError(
+                raise OptionError.about(
+                    "vehicles",
                     f"the file has {len(instance.fleet)} vehicle types, each with its own number of vehicles.",
-                    where=Where(field="vehicles"),
-                    remedy="Leave the option out, or give a file of vehicles.",
+                    "Leave the option out, or give a file of vehicles.",
                 )
             limits["count"] = self.vehicles
         given = {name: value for name, value in limits.items() if value is not None}
@@ -140,10 +140,8 @@ def use_rounding(instance: Instance, rounding: ReadingRule) -> Instance:
         The rule.
     """
     if instance.distances is not None:
-        raise OptionError(
-            "the file has a matrix of distances, to which no rounding applies.",
-            where=Where(field="rounding"),
-            remedy="Leave the option out.",
+        raise OptionError.about(
+            "rounding", "the file has a matrix of distances, to which no rounding applies.", "Leave the option out."
         )
     if rounding != "dimacs":
         return replace(instance, rounding=rounding)

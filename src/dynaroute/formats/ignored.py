@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dynaroute.base.display import show_list
-from dynaroute.base.errors import OptionError, Where
+from dynaroute.base.errors import OptionError
 from dynaroute.formats.tables.words import simplify
 from dynaroute.formats.text import shorten
 
@@ -54,10 +54,8 @@ class Ignored:
         for name in self.names_here:
             if not find_columns(name, headings):
                 known = [heading for heading in headings if heading]
-                raise OptionError(
-                    f"there is no column {shorten(name)}.",
-                    where=Where(field="ignore"),
-                    remedy=f"The columns are {show_list(known, 30)}.",
+                raise OptionError.about(
+                    "ignore", f"there is no column {shorten(name)}.", f"The columns are {show_list(known, 30)}."
                 )
 
 

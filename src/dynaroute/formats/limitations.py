@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from dynaroute.base.errors import UnsupportedError, Where
+from dynaroute.base.errors import UnsupportedError
 
 __all__ = ["refuse_what_cannot_be_stored"]
 
@@ -21,8 +21,6 @@ def refuse_what_cannot_be_stored(file: str, obstacles: Mapping[str, tuple[str, b
     """
     for field, (thing, is_there) in obstacles.items():
         if is_there:
-            raise UnsupportedError(
-                f"{file} cannot hold {thing}.",
-                where=Where(field=field),
-                remedy="Write a .json file, which holds everything.",
+            raise UnsupportedError.about(
+                field, f"{file} cannot hold {thing}.", "Write a .json file, which holds everything."
             )

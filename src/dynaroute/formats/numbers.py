@@ -170,11 +170,11 @@ def scale_quantities(demands: Sequence[Decimal], capacity: Decimal, names: Seque
         or capacity.adjusted() + decimals > _LARGEST_MAGNITUDE
         or capacity.scaleb(decimals) > LARGEST_INTEGER
     ):
-        raise InstanceError(
+        raise InstanceError.about(
+            "capacity",
             f"the capacity {_show(capacity)} and demands with up to {decimals} decimals cannot be scaled to whole "
             f"numbers up to {LARGEST_INTEGER}.",
-            where=Where(field="capacity"),
-            remedy="Use fewer decimals; if demands were divided by the capacity, give the original demands.",
+            "Use fewer decimals; if demands were divided by the capacity, give the original demands.",
         )
     integers, scale = scale_to_integers(distinct)
     scaled = dict(zip(distinct, integers, strict=True))
@@ -208,16 +208,12 @@ def find_common_denominator(shares: Sequence[Decimal]) -> int | None:
 
 def _refuse_capacity(capacity: Decimal) -> None:
     if capacity <= 0:
-        raise InstanceError(
-            f"the capacity is {_show(capacity)}, not above 0.",
-            where=Where(field="capacity"),
-            remedy="It must be above 0.",
-        )
+        raise InstanceError.about("capacity", f"the capacity is {_show(capacity)}, not above 0.", "It must be above 0.")
     if capacity > LARGEST_INTEGER:
-        raise InstanceError(
+        raise InstanceError.about(
+            "capacity",
             f"the capacity {_show(capacity)} is too large; the largest possible is {LARGEST_INTEGER}.",
-            where=Where(field="capacity"),
-            remedy="Use a larger unit.",
+            "Use a larger unit.",
         )
 
 
@@ -231,11 +227,7 @@ def _demand_fault(node: int, demand: Decimal, capacity: Decimal, names: Sequence
         problem, remedy = "not 0", "The depot comes first and has no demand."
     else:
         problem, remedy = f"above the capacity {_show(capacity)}", "Split this customer, or use larger vehicles."
-    return InstanceError(
-        f"the demand of {whose} is {_show(demand)}, {problem}.",
-        where=Where(field="demands", customer=node or None),
-        remedy=remedy,
-    )
+    return InstanceError.about("demands", f"the demand of {whose} is {_show(demand)}, {problem}.", remedy, node or None)
 
 
 def _show(value: Decimal) -> str:
@@ -303,9 +295,7 @@ def _scale_floats(demands: NDArray[Any], capacity: NDArray[Any]) -> Quantities:
     for field, values in (("demands", demands), ("capacity", capacity.reshape(1))):
         if not np.isfinite(values).all():
             node = int(np.argmin(np.isfinite(values)))
-            raise InstanceError(
-                "a value is not finite.", where=Where(field=field, customer=node or None), remedy="Give plain numbers."
-            )
+            raise InstanceError.about(field, "a value is not finite.", "Give plain numbers.", node or None)
     return scale_quantities([Decimal(str(demand)) for demand in demands], Decimal(str(capacity[()])))
 
 

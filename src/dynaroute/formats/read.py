@@ -142,10 +142,10 @@ def read_set(
         elsewhere = fleet.vehicles.headings if isinstance(fleet.vehicles, VehicleList) else ()
         ignored = Ignored.of(ignore, elsewhere)
         if ignored.names_here and not known.is_table and suffix != ".json":
-            raise OptionError(
+            raise OptionError.about(
+                "ignore",
                 f"a {suffix} file has no columns to ignore.",
-                where=Where(field="ignore"),
-                remedy="Use the option only with tables and .json files.",
+                "Use the option only with tables and .json files.",
             )
         unit = find_unit(fleet.vehicles.unit) if isinstance(fleet.vehicles, VehicleList) else None
         reading = ReadingOptions(
@@ -169,15 +169,11 @@ def _find_suffix(file: Path, format: str | None) -> str:
         suffix = f".{format.lower().lstrip('.')}"
         if suffix not in INSTANCE_SUFFIXES:
             known = ", ".join(name.lstrip(".") for name in INSTANCE_SUFFIXES)
-            raise OptionError(
-                f"the format {format!r} is unknown.", where=Where(field="format"), remedy=f"Use one of {known}."
-            )
+            raise OptionError.about("format", f"the format {format!r} is unknown.", f"Use one of {known}.")
     if str(file) == "-":
         if format is None:
-            raise OptionError(
-                "standard input has no suffix that would tell its format.",
-                where=Where(field="format"),
-                remedy="Name the format: --format csv.",
+            raise OptionError.about(
+                "format", "standard input has no suffix that would tell its format.", "Name the format: --format csv."
             )
         return suffix
     refuse_unreadable(file)  # before the suffix is checked: a folder has none
@@ -194,9 +190,7 @@ def _refuse_void_options(suffix: str, **options: object) -> None:
             "states its own capacity" if name == "capacity" else "has no sheets" if known.is_table else "is not a table"
         )
         what = "workbooks" if name == "sheet" else "tables (.csv, .tsv, .xlsx)"
-        raise OptionError(
-            f"a {suffix} file {message}.", where=Where(field=name), remedy=f"Use the option only with {what}."
-        )
+        raise OptionError.about(name, f"a {suffix} file {message}.", f"Use the option only with {what}.")
 
 
 def read_solution(path: str | os.PathLike[str]) -> Solution:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from dynaroute.base.errors import InstanceError, Where, in_file
+from dynaroute.base.errors import InstanceError, in_file
 from dynaroute.base.files import read_bytes, refuse_unreadable
 from dynaroute.formats.fleet_options import VehicleList
 from dynaroute.formats.ignored import Ignored
@@ -71,5 +71,5 @@ def _read_json(file: Path, ignored: Ignored) -> VehicleList:
     items = document.get("vehicles") if isinstance(document, dict) else document
     vehicles = read_json_vehicles(leave_out_of_vehicles(items, ignored))
     if vehicles is None:
-        raise InstanceError("there is no vehicle.", where=Where(field="vehicles"), remedy="Give at least one type.")
+        raise InstanceError.about("vehicles", "there is no vehicle.", "Give at least one type.")
     return replace(vehicles, headings=tuple(list_keys_of_vehicles(items)))

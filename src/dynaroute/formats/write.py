@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from dynaroute.base.display import show_list
-from dynaroute.base.errors import InstanceError, UnsupportedError, Where, in_file, warn_of_input
+from dynaroute.base.errors import InstanceError, UnsupportedError, in_file, warn_of_input
 from dynaroute.base.files import write_bytes
 from dynaroute.formats.registry import (
     FORMATS,
@@ -61,23 +61,19 @@ def _format_instances(value: Instance | Sequence[Instance], file: Path) -> str |
     suffix = require_suffix(file, WRITABLE_INSTANCE_SUFFIXES, "writing instances")
     instances = [value] if isinstance(value, Instance) else list(value)
     if not instances:
-        raise InstanceError(
-            "there is no instance to write.", where=Where(field="instances"), remedy="Give at least one."
-        )
+        raise InstanceError.about("instances", "there is no instance to write.", "Give at least one.")
     known = FORMATS[suffix]
     for instance in () if known.holds_fleets else instances:
         if instance.parts_of_fleet:
-            raise UnsupportedError(
+            raise UnsupportedError.about(
+                instance.parts_of_fleet[0],
                 f"a {suffix} file cannot hold {' and '.join(instance.parts_of_fleet)}.",
-                where=Where(field=instance.parts_of_fleet[0]),
-                remedy="Write a .json file, which holds everything.",
+                "Write a .json file, which holds everything.",
             )
     for instance in () if known.holds_rules else instances:
         for name in sorted(instance.rules):
-            raise UnsupportedError(
-                f"a {suffix} file cannot hold {RULES[name]}.",
-                where=Where(field=name),
-                remedy="Write a .json file, which holds everything.",
+            raise UnsupportedError.about(
+                name, f"a {suffix} file cannot hold {RULES[name]}.", "Write a .json file, which holds everything."
             )
     if not known.holds_details and any(instance.details is not None for instance in instances):
         columns = next(instance.details.columns for instance in instances if instance.details is not None)
@@ -86,9 +82,9 @@ def _format_instances(value: Instance | Sequence[Instance], file: Path) -> str |
         return known.format_set(instances)
     assert known.format_one is not None  # other suffixes were refused before
     if len(instances) > 1:
-        raise UnsupportedError(
+        raise UnsupportedError.about(
+            "instances",
             f"a {suffix} file holds one instance, not {len(instances)}.",
-            where=Where(field="instances"),
-            remedy=f"Write one of {', '.join(WRITABLE_SET_SUFFIXES)}.",
+            f"Write one of {', '.join(WRITABLE_SET_SUFFIXES)}.",
         )
     return known.format_one(instances[0])

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from dynaroute.base.errors import ModelError, Where
+from dynaroute.base.errors import ModelError
 from dynaroute.model.config import PolicyConfig
 from dynaroute.model.packing import Packing
 
@@ -212,10 +212,10 @@ class Decoder(nn.Module):
                 isinstance(part, nn.Linear) and type(part).forward is nn.Linear.forward and part.bias is None
             )
             if is_hooked or not is_matrix or "forward" in vars(part):
-                raise ModelError(
+                raise ModelError.about(
+                    name,
                     f"{name} ({type(part).__name__}) does more than multiply by a matrix, which folding would lose.",
-                    where=Where(field=name),
-                    remedy="Override Decoder.fold, project or logits, or use torch.nn.utils.parametrize.",
+                    "Override Decoder.fold, project or logits, or use torch.nn.utils.parametrize.",
                 )
 
     def _query(self, projections: Projections, context: Context) -> Tensor:

@@ -7,7 +7,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from dynaroute.base.errors import FileError, FormatError, ModelError, Where, in_file
+from dynaroute.base.errors import FileError, FormatError, ModelError, in_file
 from dynaroute.base.torch_files import load_torch_file
 from dynaroute.model.config import PolicyConfig
 from dynaroute.model.policy import Policy
@@ -90,4 +90,4 @@ def _translate(published: dict[str, Tensor], config: PolicyConfig) -> dict[str, 
 
 def _fault(message: str) -> ModelError:
     remedy = "Give weights of the published attention model for the CVRP."
-    return ModelError(message, where=Where(field="model"), remedy=remedy)
+    return ModelError.about("model", message, remedy)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from dynaroute.base.errors import ModelError, Where
+from dynaroute.base.errors import ModelError
 from dynaroute.kernels import kernels_run_on
 from dynaroute.model.config import PolicyConfig
 from dynaroute.model.policy import KINDS, Left, Policy, PolicyKind
@@ -41,10 +41,10 @@ class PointerConfig(PolicyConfig):
         super().__post_init__(dynamic)
         for field in fields(self):
             if field.name != "dimension" and getattr(self, field.name) != field.default:
-                raise ModelError(
+                raise ModelError.about(
+                    field.name,
                     f"{field.name} is {getattr(self, field.name)!r}, which a pointer network does not have.",
-                    where=Where(field=field.name),
-                    remedy="Leave it out: dimension is its only setting.",
+                    "Leave it out: dimension is its only setting.",
                 )
 
     @property

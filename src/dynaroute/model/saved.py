@@ -13,7 +13,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load
 from torch import Tensor, nn
 
-from dynaroute.base.errors import DynarouteError, ModelError, Where
+from dynaroute.base.errors import DynarouteError, ModelError
 from dynaroute.base.files import checksum_of, read_bytes
 from dynaroute.base.limits import LARGEST_SETTINGS
 from dynaroute.model.config import PolicyConfig
@@ -86,7 +86,7 @@ class ModelCard:
 
     def _fault(self, field: str, remedy: str) -> ModelError:
         message = f"{field} is {getattr(self, field)!r}."
-        return ModelError(message, where=Where(field=f"card.{field}"), remedy=remedy)
+        return ModelError.about(f"card.{field}", message, remedy)
 
     def _describe_instances(self) -> str | None:
         if self.size is None:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dynaroute.base.errors import UnsupportedError, Where
+from dynaroute.base.errors import UnsupportedError
 from dynaroute.problem.instance import Instance
 
 __all__ = ["DrawnPlane", "project"]
@@ -31,10 +31,10 @@ def project(instance: Instance) -> DrawnPlane:
         If the instance has no coordinates.
     """
     if instance.coordinates is None:
-        raise UnsupportedError(
+        raise UnsupportedError.about(
+            "coordinates",
             "the instance has distances but no coordinates, so there is nothing to draw.",
-            where=Where(field="coordinates"),
-            remedy="Add coordinates (in a .vrp file: NODE_COORD_SECTION or DISPLAY_DATA_SECTION).",
+            "Add coordinates (in a .vrp file: NODE_COORD_SECTION or DISPLAY_DATA_SECTION).",
         )
     if instance.metric == "euclidean":
         return DrawnPlane(instance.coordinates, 1.0, ("x", "y"))

@@ -40,7 +40,7 @@ class Shard:
     def __post_init__(self) -> None:
         if not 1 <= self.index <= self.count:
             message = f"there is no shard {self.index} of {self.count}."
-            raise OptionError(message, where=Where(field="shard"), remedy="Give 1/4, 2/4, 3/4 and 4/4, for example.")
+            raise OptionError.about("shard", message, "Give 1/4, 2/4, 3/4 and 4/4, for example.")
 
     def __str__(self) -> str:
         return f"{self.index}/{self.count}"
@@ -51,7 +51,7 @@ class Shard:
         index, slash, count = text.partition("/")
         if not (slash and index.isascii() and index.isdigit() and count.isascii() and count.isdigit()):
             message = f"expected a shard such as 2/4, found {text!r}."
-            raise OptionError(message, where=Where(field="shard"), remedy="Give 1/4, 2/4, 3/4 and 4/4, for example.")
+            raise OptionError.about("shard", message, "Give 1/4, 2/4, 3/4 and 4/4, for example.")
         return cls(int(index), int(count))
 
     def cut(self, rows: int, group: int) -> tuple[int, int]:

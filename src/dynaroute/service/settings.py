@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from dynaroute.base.errors import OptionError, Where
+from dynaroute.base.errors import OptionError
 from dynaroute.base.machine import count_cores
 
 __all__ = ["PREFIX", "ServiceSettings"]
@@ -207,4 +207,4 @@ def _variable(name: str) -> str:
 
 
 def _fault(name: str, value: object, expected: str) -> OptionError:
-    return OptionError(f"the value is {value!r}.", where=Where(field=_variable(name)), remedy=f"Give {expected}.")
+    return OptionError.about(_variable(name), f"the value is {value!r}.", f"Give {expected}.")

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, Unpack
 
-from dynaroute.base.errors import InstanceError, OptionError, UnsupportedError, Where
+from dynaroute.base.errors import InstanceError, OptionError, UnsupportedError
 from dynaroute.problem.instance import Instance
 from dynaroute.problem.solution import Solution, check
 from dynaroute.search.improvers import IMPROVERS
@@ -152,9 +152,7 @@ def _find_gaps(lengths: Sequence[float], best: Sequence[float]) -> tuple[float, 
 def _require_costs(best: Sequence[float], count: int) -> None:
     if len(best) != count or not all(0 < cost < math.inf for cost in best):
         remedy = "Give a cost above 0 for each instance."
-        raise OptionError(
-            f"the best known costs do not match the {count} instances.", where=Where(field="best"), remedy=remedy
-        )
+        raise OptionError.about("best", f"the best known costs do not match the {count} instances.", remedy)
 
 
 class _MethodLengths(NamedTuple):

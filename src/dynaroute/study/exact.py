@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from dynaroute.base.errors import DynarouteError, OptionError, Where
+from dynaroute.base.errors import DynarouteError, OptionError
 from dynaroute.base.vocabulary import ProverName
 from dynaroute.problem.instance import Instance
 from dynaroute.problem.solution import Solution, check
@@ -72,10 +72,10 @@ def choose_prover(name: ProverName | None = None) -> ProverName:
     for each, package in _PACKAGES.items():
         if name in (None, each) and find_spec(package) is not None:
             return each
-    raise OptionError(
+    raise OptionError.about(
+        "prover",
         "no prover is installed." if name is None else f"the prover {name} is not installed.",
-        where=Where(field="prover"),
-        remedy="pip install '.[exact]' in Dynaroute's folder (gurobi), or '.[bench]' (cp-sat).",
+        "pip install '.[exact]' in Dynaroute's folder (gurobi), or '.[bench]' (cp-sat).",
     )
 
 
@@ -145,10 +145,10 @@ def _prove_by_gurobi(instance: Instance, start: Sequence[Sequence[int]], limit: 
             used = {edge: round(leg.X) for edge, leg in legs.items()}
             return _read_routes(used), model.ObjBound
     except gurobipy.GurobiError as error:
-        raise DynarouteError(
+        raise DynarouteError.about(
+            "prover",
             f"Gurobi gave up: {error}.",
-            where=Where(field="prover"),
-            remedy="Its free licence allows 2,000 variables: use smaller instances, or cp-sat.",
+            "Its free licence allows 2,000 variables: use smaller instances, or cp-sat.",
         ) from error
 
 

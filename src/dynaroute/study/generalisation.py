@@ -200,10 +200,8 @@ class _ShareReporter:
 def _usual_model() -> str:
     name = GENERALIST if GENERALIST in shipped_models() else nearest_shipped_model(100)
     if name is None:
-        raise ModelError(
-            "no trained model ships with this version.",
-            where=Where(field="model"),
-            remedy="Name a folder with the option model.",
+        raise ModelError.about(
+            "model", "no trained model ships with this version.", "Name a folder with the option model."
         )
     return name
 

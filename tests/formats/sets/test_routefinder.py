@@ -11,7 +11,7 @@ import torch
 from problems import make_instance
 
 from dynaroute.base.errors import DynarouteError, FormatError, InputWarning, UnsupportedError
-from dynaroute.draw import VARIANTS, draw_variant_set
+from dynaroute.draw.variants import VARIANTS, draw_variant_set
 from dynaroute.formats import write
 from dynaroute.formats.sets.npz import format_npz, parse_npz
 from dynaroute.formats.sets.torch_set import parse_torch_set

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from dynaroute.base.errors import OptionError, Where
+from dynaroute.base.errors import OptionError
 from dynaroute.cli.shared.batch_progress import show_batch
 from dynaroute.cli.shared.exit_codes import INTERRUPTED, ROWS_WITH_ERRORS
 from dynaroute.cli.shared.options import JsonOption, print_void_options, refuse_unknown_model, takes_solving
@@ -109,7 +109,7 @@ def _choose_engine(name: EngineName, workers: int | None, address: str | None, g
     for field, value in (("address", address), ("gpus", gpus)):
         if value is not None:
             message = f"the local engine has no option {field}."
-            raise OptionError(message, where=Where(field=field), remedy="Leave it out, or add --engine ray.")
+            raise OptionError.about(field, message, "Leave it out, or add --engine ray.")
     from dynaroute.scale.engines.local import LocalEngine
 
     return LocalEngine(workers)

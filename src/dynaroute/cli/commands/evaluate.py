@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dynaroute.base.errors import OptionError, Where
+from dynaroute.base.errors import OptionError
 from dynaroute.cli.evaluating.comparison import Compared, format_comparison, list_rows, parse_decodings, require_table
 from dynaroute.cli.evaluating.gaps import print_gaps, write_gaps
 from dynaroute.cli.evaluating.reference import read_reference
@@ -113,12 +113,12 @@ def evaluate(
     suffix = None if out is None else require_table(out)
     if gaps is not None and len(methods) > 1:
         remedy = "Give one model and one decoding, or --out."
-        raise OptionError("there would be one table per model and decoding.", where=Where(field="gaps"), remedy=remedy)
+        raise OptionError.about("gaps", "there would be one table per model and decoding.", remedy)
     jobs = gather_jobs([data], TableOptions(capacity))
     instances = [job.instance for job in jobs]
     known = _read_best(data, best, jobs, limit)
     if gaps is not None and known is None:
-        raise OptionError("there are no best known costs.", where=Where(field="gaps"), remedy="Give --best FILE.csv.")
+        raise OptionError.about("gaps", "there are no best known costs.", "Give --best FILE.csv.")
     costs = None if reference is None else read_reference(reference, instances)
     if isinstance(costs, list):
         costs = costs[:limit]

@@ -174,7 +174,7 @@ def _tell_of_other_count(wanted: int, whole: int) -> None:
 
 def _generate_variant(name: str, size: int, out: Path, count: int | None, seed: int, json: bool) -> None:
     from dynaroute.base.files import write_bytes
-    from dynaroute.draw import VARIANT_SET_COUNT, VARIANTS, draw_variant_set
+    from dynaroute.draw.variants import VARIANT_SET_COUNT, VARIANTS, draw_variant_set
     from dynaroute.formats import write
 
     if name.lower() not in VARIANTS:

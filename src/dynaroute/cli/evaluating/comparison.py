@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dynaroute.base.errors import OptionError, Where
+from dynaroute.base.errors import OptionError
 from dynaroute.solving.options import SolveOptions
 
 if TYPE_CHECKING:
@@ -72,15 +72,15 @@ def parse_decodings(text: str, options: SolveOptions) -> list[SolveOptions]:
     if options.given_decoding:
         name = next(iter(options.given_decoding))
         message = f"--{name} cannot be combined with --decodings."
-        raise OptionError(message, where=Where(field=name), remedy="Put it into --decodings.")
+        raise OptionError.about(name, message, "Put it into --decodings.")
     found = []
     for part in text.split(","):
         words = _DECODING.fullmatch(part.strip())
         if words is None or not part.strip():
-            raise OptionError(
+            raise OptionError.about(
+                "decodings",
                 f"{part.strip()!r} is not a decoding.",
-                where=Where(field="decodings"),
-                remedy="Write greedy, sample 16 or multistart 8, each optionally with x8, separated by commas.",
+                "Write greedy, sample 16 or multistart 8, each optionally with x8, separated by commas.",
             )
         greedy, sampled, count, turned = words.groups()
         decode: Any = greedy or sampled or "greedy"
@@ -128,9 +128,5 @@ def require_table(path: Path) -> str:
     """Return the suffix of a table's file, or raise if it cannot be written."""
     suffix = path.suffix.lower()
     if suffix not in SUFFIXES:
-        raise OptionError(
-            f"the suffix {suffix!r} is not one for tables.",
-            where=Where(field="out"),
-            remedy=f"Use {', '.join(SUFFIXES)}.",
-        )
+        raise OptionError.about("out", f"the suffix {suffix!r} is not one for tables.", f"Use {', '.join(SUFFIXES)}.")
     return suffix

@@ -34,10 +34,10 @@ def read_reference(text: str, instances: Sequence[Instance]) -> float | list[flo
     with in_file(file):
         costs = readers.get(file.suffix.lower(), _read_lines)(file, instances)
         if len(costs) != len(instances):
-            raise OptionError(
+            raise OptionError.about(
+                "--reference",
                 f"there are {len(costs)} costs for {len(instances)} instances.",
-                where=Where(field="--reference"),
-                remedy="Give one per instance, or their mean as a number.",
+                "Give one per instance, or their mean as a number.",
             )
     return costs
 
@@ -49,10 +49,10 @@ def _read_solution(file: Path, instances: Sequence[Instance]) -> list[float]:
 
     solution = read_solution(file)
     if len(instances) > 1:
-        raise OptionError(
+        raise OptionError.about(
+            "--reference",
             f"a .sol file holds one solution, but there are {len(instances)} instances.",
-            where=Where(field="--reference"),
-            remedy="Give a file with one cost per line.",
+            "Give a file with one cost per line.",
         )
     if violations := check(instances[0], solution):
         raise SolutionError(f"the solution is wrong: {violations[0].message}", remedy="See dynaroute check.")

@@ -135,11 +135,7 @@ def _read_vehicles(text: str | None, ignore: Sequence[str]) -> int | VehicleList
 
         return read_vehicles_beside_stops(text, Ignored.of(ignore))
     if not text.isdecimal() or not 0 < int(text) < 2**31:
-        raise OptionError(
-            f"{text} is not a number of vehicles.",
-            where=Where(field="--vehicles"),
-            remedy="Give a whole number above 0.",
-        )
+        raise OptionError.about("--vehicles", f"{text} is not a number of vehicles.", "Give a whole number above 0.")
     return int(text)
 
 
@@ -152,9 +148,7 @@ def _read_limit(text: str | None, option: str, parse: Any) -> float | None:
         return None
     limit = float(parse(text, Where(field=option)))
     if limit <= 0:
-        raise OptionError(
-            f"{text} is not a limit above 0.", where=Where(field=option), remedy="Give one, or leave it out."
-        )
+        raise OptionError.about(option, f"{text} is not a limit above 0.", "Give one, or leave it out.")
     return limit
 
 

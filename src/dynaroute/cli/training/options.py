@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from dynaroute.base.errors import OptionError, Where
+from dynaroute.base.errors import OptionError
 from dynaroute.base.vocabulary import BaselineName, OptimiserName, PolicyName, RecipeName
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ class Source:
         both, neither = None not in (self.size, self.sizes), (self.size, self.sizes) == (None, None)
         if both or (neither and self.distribution is None):
             remedy = "Give one of --size, --sizes, --distribution, --data and --config."
-            raise OptionError("the training instances are not clear.", where=Where(field="size"), remedy=remedy)
+            raise OptionError.about("size", "the training instances are not clear.", remedy)
         if self.size is not None:
             return [(self.size, self.size)]
         return [] if self.sizes is None else [_parse_range(part) for part in self.sizes.split(",")]
@@ -197,8 +197,8 @@ def parse_numbers(option: str, text: str, example: str = "20,50,100") -> tuple[i
     try:
         return tuple(int(part) for part in text.split(","))
     except ValueError:
-        raise OptionError(
-            f"{text!r} is not a list of whole numbers.", where=Where(field=option), remedy=f"Write them as {example}."
+        raise OptionError.about(
+            option, f"{text!r} is not a list of whole numbers.", f"Write them as {example}."
         ) from None
 
 
@@ -217,7 +217,7 @@ def refuse_options(given: dict[str, Any], beside: str, remedy: str) -> None:
     for name, value in given.items():
         if value is not None:
             message = f"--{name.replace('_', '-')} cannot be combined with --{beside}."
-            raise OptionError(message, where=Where(field=name), remedy=remedy)
+            raise OptionError.about(name, message, remedy)
 
 
 def find_validation(validation: Path | None, best: Path | None) -> InstanceFiles | None:
@@ -232,10 +232,8 @@ def find_validation(validation: Path | None, best: Path | None) -> InstanceFiles
     """
     if validation is None:
         if best is not None:
-            raise OptionError(
-                "best known costs belong to the instances of --validation.",
-                where=Where(field="best"),
-                remedy="Add --validation.",
+            raise OptionError.about(
+                "best", "best known costs belong to the instances of --validation.", "Add --validation."
             )
         return None
     return find_files(validation, best)
@@ -287,11 +285,11 @@ def find_tracker(name: str | None) -> Callable[[dict[str, Any]], None]:
         found = getattr(import_module(module), function)
     except (ImportError, AttributeError, ValueError) as error:
         message = f"{name!r} was not found ({error})."
-        raise OptionError(message, where=Where(field="track"), remedy="Write module:function.") from error
+        raise OptionError.about("track", message, "Write module:function.") from error
     finally:
         sys.path.pop(0)
     if not callable(found):
-        raise OptionError(f"{name!r} is not a function.", where=Where(field="track"), remedy="Write module:function.")
+        raise OptionError.about("track", f"{name!r} is not a function.", "Write module:function.")
     return found  # type: ignore[no-any-return]
 
 
@@ -320,10 +318,10 @@ def make_policy(plan: TrainingPlan, model: str | None) -> Policy:
         return KINDS[config.kind].policy(config, generator=generator)
     policy = Policy.from_pretrained(model)
     if policy.kind != plan.kind:
-        raise OptionError(
+        raise OptionError.about(
+            "init",
             f"{model} is not of kind {plan.policy}.",
-            where=Where(field="init"),
-            remedy=f"Give --policy {policy.kind.replace('-', '').lower()}, or another model.",
+            f"Give --policy {policy.kind.replace('-', '').lower()}, or another model.",
         )
     if plan.layers not in (None, policy.config.layers):
         from dynaroute.training.run.deepen import deepen

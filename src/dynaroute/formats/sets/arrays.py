@@ -103,10 +103,10 @@ def _read_capacity(arrays: Mapping[str, NDArray[Any]], count: int) -> NDArray[An
         return np.broadcast_to(arrays["capacity"].reshape(-1), (count,))
     demand = arrays["demand"]
     if demand.dtype.kind != "f" or (demand == np.floor(demand)).all() or (demand > 1).any():
-        raise FormatError(
+        raise FormatError.about(
+            "capacity",
             "the array capacity is missing.",
-            where=Where(field="capacity"),
-            remedy=f"Without it, demands must be fractions of it, up to 1; these are not. The arrays are {SHAPES}.",
+            f"Without it, demands must be fractions of it, up to 1; these are not. The arrays are {SHAPES}.",
         )
     return np.ones(count)
 
@@ -152,10 +152,8 @@ def _place(index: int, where: Where) -> Where:
 
 
 def _missing(key: str) -> FormatError:
-    return FormatError(f"the array {key} is missing.", where=Where(field=key), remedy=f"The arrays are {SHAPES}.")
+    return FormatError.about(key, f"the array {key} is missing.", f"The arrays are {SHAPES}.")
 
 
 def _wrong_shape(key: str, shape: tuple[int, ...]) -> FormatError:
-    return FormatError(
-        f"the array {key} has shape {shape}.", where=Where(field=key), remedy=f"The shapes are {SHAPES}."
-    )
+    return FormatError.about(key, f"the array {key} has shape {shape}.", f"The shapes are {SHAPES}.")

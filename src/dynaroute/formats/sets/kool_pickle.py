@@ -131,4 +131,4 @@ def _require_numbers(values: list[object] | tuple[object, ...], field: str) -> l
 
 
 def _wrong_shape(field: str | None) -> FormatError:
-    return FormatError("the values have the wrong shape or type.", where=Where(field=field), remedy=_SHAPE)
+    return FormatError.about(field, "the values have the wrong shape or type.", _SHAPE)

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynaroute.base.display import show_list
-from dynaroute.base.errors import FormatError, Where, merge_notes, warn_of_input
+from dynaroute.base.errors import FormatError, merge_notes, warn_of_input
 from dynaroute.base.limits import refuse_large_content
 from dynaroute.formats.limitations import refuse_what_cannot_be_stored
 from dynaroute.formats.numbers import write_loads
@@ -126,9 +126,7 @@ def _load_arrays(archive: zipfile.ZipFile, layout: SetLayout) -> dict[str, NDArr
     keys = [key for key in layout.keys if f"{key}.npy" in names]
     for key in keys:
         if names.count(f"{key}.npy") != 1:
-            raise FormatError(
-                f"the array {key} appears twice.", where=Where(field=key), remedy=f"The arrays are {layout.shapes}."
-            )
+            raise FormatError.about(key, f"the array {key} appears twice.", f"The arrays are {layout.shapes}.")
     with warnings.catch_warnings():
         # numpy warns about headers from Python 2, but reads them correctly
         warnings.simplefilter("ignore", UserWarning)
@@ -175,10 +173,10 @@ def _read_header(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> _ArrayHea
     key = member.filename.removesuffix(".npy")
     if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         # numpy never writes the others, and Python unpacks them in blocks of any size
-        raise FormatError(
+        raise FormatError.about(
+            key,
             f"the array {key} uses a compression that numpy does not.",
-            where=Where(field=key),
-            remedy="Write it with numpy.savez or numpy.savez_compressed.",
+            "Write it with numpy.savez or numpy.savez_compressed.",
         )
     with archive.open(member) as file:
         start = io.BytesIO(file.read(_LARGEST_HEADER))
@@ -192,12 +190,12 @@ def _refuse_faulty_header(key: str, header: _ArrayHeader, kinds: str = "iuf") ->
     """Check the declared kind of values, and the declared shape against the bytes, before allocating memory."""
     if header.dtype.kind not in kinds:
         kind = "objects, which could run code" if header.dtype.hasobject else f"values of type {header.dtype}"
-        raise FormatError(f"the array {key} holds {kind}.", where=Where(field=key), remedy="Store plain numbers.")
+        raise FormatError.about(key, f"the array {key} holds {kind}.", "Store plain numbers.")
     if math.prod(header.shape) * header.dtype.itemsize != header.size:
-        raise FormatError(
+        raise FormatError.about(
+            key,
             f"the array {key} declares {math.prod(header.shape)} values, but has {header.size} bytes.",
-            where=Where(field=key),
-            remedy="Write it with numpy.savez, and copy it completely.",
+            "Write it with numpy.savez, and copy it completely.",
         )
 
 

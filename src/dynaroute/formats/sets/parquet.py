@@ -152,7 +152,7 @@ class InstanceTable:
             raise _missing("demands")
         if len(demands) not in (nodes - 1, nodes):
             message = f"there are {len(demands)} demands, but {nodes - 1} customers."
-            raise FormatError(message, where=Where(field="demands"), remedy="Give one for each customer.")
+            raise FormatError.about("demands", message, "Give one for each customer.")
         scaled = scale_arrays(_with_depot(demands, nodes), capacity)
         instance = Instance(
             coordinates,
@@ -188,7 +188,7 @@ class InstanceTable:
             return read(self.columns[name][index], name)
         except UnicodeDecodeError as error:  # PyArrow does not check it when it reads
             remedy = "Copy the file again, or write it with texts in UTF-8."
-            raise FormatError("a text is not in UTF-8.", where=Where(field=name), remedy=remedy) from error
+            raise FormatError.about(name, "a text is not in UTF-8.", remedy) from error
 
     def _capacity(self, index: int) -> Any:
         value = self.columns["capacity"][index].as_py() if "capacity" in self.columns else None
@@ -275,7 +275,7 @@ def _read_table(cell: Any, name: str) -> NDArray[np.float64]:
     """Read rows of numbers, all of the same length."""
     rows = [[math.nan if number is None else float(number) for number in row or ()] for row in cell.as_py()]
     if len(set(map(len, rows))) > 1:
-        raise FormatError("its rows have different lengths.", where=Where(field=name), remedy="Make them equally long.")
+        raise FormatError.about(name, "its rows have different lengths.", "Make them equally long.")
     return np.array(rows, dtype=np.float64)
 
 
@@ -284,12 +284,12 @@ def _read_windows(cell: Any, name: str) -> NDArray[np.float64]:
     pairs = [pair or (None, None) for pair in cell.as_py()]
     if any(len(pair) != 2 for pair in pairs):
         remedy = "Give the earliest and the latest time of each node."
-        raise FormatError("a window does not have two times.", where=Where(field=name), remedy=remedy)
+        raise FormatError.about(name, "a window does not have two times.", remedy)
     return np.array([(early or 0.0, math.inf if late is None else late) for early, late in pairs], dtype=np.float64)
 
 
 def _missing(column: str) -> DynarouteError:
-    return FormatError("this column is empty.", where=Where(field=column), remedy="Fill it in.")
+    return FormatError.about(column, "this column is empty.", "Fill it in.")
 
 
 def format_parquet(instances: Sequence[Instance]) -> bytes:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dynaroute.base.errors import FormatError, OptionError, Where
+from dynaroute.base.errors import FormatError, OptionError
 from dynaroute.formats.sets.unread import refuse_constraint
 
 __all__ = ["COLUMNS", "ParquetColumn", "load_pyarrow", "refuse_constraints", "refuse_other_schema"]
@@ -111,20 +111,18 @@ def refuse_other_schema(schema: Any) -> None:
     """
     for choice in _NEEDED:
         if not any(name in schema.names for name in choice):
-            raise FormatError(
+            raise FormatError.about(
+                choice[0],
                 f"there is no column {' or '.join(choice)}.",
-                where=Where(field=choice[0]),
-                remedy=f"Columns are {', '.join(COLUMNS)}; others are ignored.",
+                f"Columns are {', '.join(COLUMNS)}; others are ignored.",
             )
     for name, column in COLUMNS.items():
         if schema.names.count(name) > 1:
-            raise FormatError("there are two such columns.", where=Where(field=name), remedy="Keep one of them.")
+            raise FormatError.about(name, "there are two such columns.", "Keep one of them.")
         if name in schema.names:
             kind = schema.field(name).type
             if not (column.takes(kind) or load_pyarrow().types.is_null(kind)):
-                raise FormatError(
-                    f"this column has the type {kind}.", where=Where(field=name), remedy=f"Use {column.holds}."
-                )
+                raise FormatError.about(name, f"this column has the type {kind}.", f"Use {column.holds}.")
 
 
 def refuse_constraints(file: Any) -> None:

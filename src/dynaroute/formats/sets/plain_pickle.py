@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dynaroute.base.errors import FormatError, UnsupportedError, Where
+from dynaroute.base.errors import FormatError, UnsupportedError
 from dynaroute.base.limits import refuse_large_content
 
 __all__ = ["PlainArray", "load_plain_pickle"]
@@ -196,10 +196,8 @@ class _Machine:
 
     def say_no(self, wanted: str) -> UnsupportedError:
         """Make the error that says what was refused."""
-        return UnsupportedError(
-            f"the pickle asks for {wanted[:80]!r}, which is not plain data; it was not executed.",
-            where=Where(field="pickle"),
-            remedy=_REMEDY,
+        return UnsupportedError.about(
+            "pickle", f"the pickle asks for {wanted[:80]!r}, which is not plain data; it was not executed.", _REMEDY
         )
 
 

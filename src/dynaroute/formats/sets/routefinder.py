@@ -79,9 +79,7 @@ def refuse_faulty_variant_shapes(shapes: Mapping[str, tuple[int, ...]]) -> None:
     """
     for key in ("locs", "demand_linehaul", "vehicle_capacity"):
         if key not in shapes:
-            raise FormatError(
-                f"the array {key} is missing.", where=Where(field=key), remedy=f"The arrays are {VARIANT_SHAPES}."
-            )
+            raise FormatError.about(key, f"the array {key} is missing.", f"The arrays are {VARIANT_SHAPES}.")
     count, customers = (*shapes["demand_linehaul"], 0, 0)[:2]
     places = max((*shapes["locs"], 0, 0)[1], customers + 1)
     expected: dict[str, list[tuple[int, ...]]] = {
@@ -95,7 +93,7 @@ def refuse_faulty_variant_shapes(shapes: Mapping[str, tuple[int, ...]]) -> None:
         shape = shapes[key]
         if shape not in expected.get(key, [(count,), (count, 1)]):
             message = f"the array {key} has shape {shape}."
-            raise FormatError(message, where=Where(field=key), remedy=f"The shapes are {VARIANT_SHAPES}.")
+            raise FormatError.about(key, message, f"The shapes are {VARIANT_SHAPES}.")
     refuse_large_set(count, count * places, "locs")
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynaroute.base.display import show_list
-from dynaroute.base.errors import FormatError, Where, merge_notes, warn_of_input
+from dynaroute.base.errors import FormatError, merge_notes, warn_of_input
 from dynaroute.base.limits import refuse_large_set
 from dynaroute.formats.sets.arrays import SHAPES
 from dynaroute.formats.sets.layouts import find_layout
@@ -64,15 +64,11 @@ def _stack(items: Sequence[object]) -> dict[str, NDArray[Any]]:
     tables = [_read_arrays(item, f"[{index}]") for index, item in enumerate(items)]
     refuse_large_set(len(tables), sum(table["locs"].shape[0] for table in tables if table.get("locs", _NONE).ndim))
     if not tables or any(table.keys() != tables[0].keys() for table in tables):
-        raise FormatError("the instances do not have the same tensors.", where=Where(field="document"), remedy=_SHAPE)
+        raise FormatError.about("document", "the instances do not have the same tensors.", _SHAPE)
     try:
         return {key: np.stack([table[key] for table in tables]) for key in tables[0]}
     except ValueError as error:
-        raise FormatError(
-            "the instances have different sizes.",
-            where=Where(field="document"),
-            remedy="Save one file per size.",
-        ) from error
+        raise FormatError.about("document", "the instances have different sizes.", "Save one file per size.") from error
 
 
 _NONE = np.zeros(())
@@ -80,7 +76,7 @@ _NONE = np.zeros(())
 
 def _read_arrays(item: object, field: str) -> dict[str, NDArray[Any]]:
     if not isinstance(item, Mapping):
-        raise FormatError("there is no dictionary of tensors.", where=Where(field=field), remedy=_SHAPE)
+        raise FormatError.about(field, "there is no dictionary of tensors.", _SHAPE)
     return {_ALIASES.get(str(key), str(key)): _read_array(value, f"{field}.{key}") for key, value in item.items()}
 
 
@@ -98,6 +94,6 @@ def _read_array(value: object, field: str) -> NDArray[Any]:
         return np.array(value)
     types = _number_types() | ({torch.bool} if field.endswith(".open_route") else set())
     if not isinstance(value, torch.Tensor) or value.layout != torch.strided or value.dtype not in types:
-        raise FormatError("this is not a tensor of numbers.", where=Where(field=field), remedy=_SHAPE)
+        raise FormatError.about(field, "this is not a tensor of numbers.", _SHAPE)
     plain = value.detach()
     return (plain.float() if plain.dtype == torch.bfloat16 else plain).numpy()

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dynaroute.base.errors import UnsupportedError, Where
+from dynaroute.base.errors import UnsupportedError
 from dynaroute.formats.unsupported import is_unsupported, split_words
 
 __all__ = ["refuse_constraint"]
@@ -56,10 +56,10 @@ def refuse_constraint(
     """
     if _looks_like_constraint(name):
         if not all(_says_nothing(name, values) for values in chunks):
-            raise UnsupportedError(
+            raise UnsupportedError.about(
+                name,
                 f"the {what} {name} looks like a constraint, which is not read here.",
-                where=Where(field=name),
-                remedy=f"If the routes do not depend on it, remove the {what}. docs/fleets.md says which limits are "
+                f"If the routes do not depend on it, remove the {what}. docs/fleets.md says which limits are "
                 "supported, and how to write them.",
             )
         return
@@ -67,10 +67,10 @@ def refuse_constraint(
         return
     for values in chunks:
         if values is not None and _is_per_customer(values, customers) and not _says_nothing(name, values):
-            raise UnsupportedError(
+            raise UnsupportedError.about(
+                name,
                 f"the {what} {name} has one value per customer, but its meaning is unknown.",
-                where=Where(field=name),
-                remedy=f"Remove the {what} if the routes do not depend on it.",
+                f"Remove the {what} if the routes do not depend on it.",
             )
 
 

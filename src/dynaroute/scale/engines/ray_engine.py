@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
 
-from dynaroute.base.errors import DynarouteError, OptionError, Where
+from dynaroute.base.errors import DynarouteError, OptionError
 from dynaroute.base.machine import count_cores
 from dynaroute.scale.engines.devices import name_kind
 from dynaroute.scale.engines.engine import WorkersNow
@@ -59,9 +59,7 @@ class RayEngine:
     def __post_init__(self) -> None:
         if self.gpus is not None and (self.gpus < 0 or (self.gpus > 1 and self.gpus % 1)):
             message = f"a worker cannot have {self.gpus:g} GPUs."
-            raise OptionError(
-                message, where=Where(field="gpus"), remedy="Use a whole number, or a fraction below 1 such as 0.25."
-            )
+            raise OptionError.about("gpus", message, "Use a whole number, or a fraction below 1 such as 0.25.")
 
     def count_workers(self, work: Work) -> int:
         """Return the number of workers for this work."""
@@ -87,10 +85,10 @@ class RayEngine:
             possible = min(cores, with_gpus)
         if possible < 1:
             self._leave()
-            raise OptionError(
+            raise OptionError.about(
+                "gpus",
                 f"the cluster is too small for a worker, which needs one core and {gpus:g} GPUs.",
-                where=Where(field="gpus"),
-                remedy="Use --gpus 0 with --device cpu, or a cluster with GPUs.",
+                "Use --gpus 0 with --device cpu, or a cluster with GPUs.",
             )
         if gpus and are_built_apart(work.options):
             return _ActorCounts(min(self.workers or cores, cores), gpus, builders=with_gpus)
@@ -121,10 +119,10 @@ class RayEngine:
             )
         except (OSError, ValueError, RuntimeError) as error:  # no answer, a bad address, or another version
             reason = str(error).partition("\n")[0].rstrip(".")
-            raise OptionError(
+            raise OptionError.about(
+                "address",
                 f"Ray cannot be used: {reason}.",
-                where=Where(field="address"),
-                remedy="Give the address of a running cluster with the same versions of Ray and Python, or none.",
+                "Give the address of a running cluster with the same versions of Ray and Python, or none.",
             ) from error
         self._is_ours = True
 
@@ -328,9 +326,9 @@ def _load_ray() -> Any:
     try:
         import ray
     except ModuleNotFoundError as error:
-        raise OptionError(
+        raise OptionError.about(
+            "engine",
             f"{error.name} is not installed, but the engine 'ray' needs it.",
-            where=Where(field="engine"),
-            remedy="Run pip install '.[ray]' in Dynaroute's folder, or use the engine 'local'.",
+            "Run pip install '.[ray]' in Dynaroute's folder, or use the engine 'local'.",
         ) from error
     return ray

@@ -187,7 +187,7 @@ def _compute_checksum(rows: list[dict[str, Any]]) -> str:
 def _require_column(name: str, there: Sequence[str]) -> None:
     if name not in there:
         remedy = "Give output folders of dynaroute batch."
-        raise FormatError("this column is missing.", where=Where(field=name), remedy=remedy)
+        raise FormatError.about(name, "this column is missing.", remedy)
 
 
 def _make_outcome(values: dict[str, Any]) -> RowOutcome:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from dynaroute.base.display import count_of
-from dynaroute.base.errors import DynarouteError, FormatError, OptionError, Where
+from dynaroute.base.errors import DynarouteError, FormatError, OptionError
 from dynaroute.base.files import checksum_of
 from dynaroute.formats import instance_from_json, instance_to_json
 from dynaroute.formats.json.document import load_json
@@ -90,10 +90,10 @@ class JobFile:
                 self._replace_damaged(path, damage)
             _prepare(self._database)
         except (OSError, sqlite3.Error) as error:
-            raise OptionError(
+            raise OptionError.about(
+                f"{PREFIX}JOBS_FOLDER",
                 f"jobs cannot be kept in {folder}: {error}.",
-                where=Where(field=f"{PREFIX}JOBS_FOLDER"),
-                remedy=f"Name a writable folder that no other service uses. A damaged {_NAME} can be moved away, but "
+                f"Name a writable folder that no other service uses. A damaged {_NAME} can be moved away, but "
                 "its jobs are then lost.",
             ) from error
 

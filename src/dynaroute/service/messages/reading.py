@@ -118,7 +118,7 @@ def read_solvable_problem(body: bytes, content_type: str, query: FileOptions, li
     refuse_impossible(problem.instance)
     if not problem.instance.is_plain and problem.options.get("improve") in ("2opt", "local"):
         message = "time windows, limits and vehicle types need a search."
-        raise OptionError(message, where=Where(field="improve"), remedy="Give a time limit, or improve search.")
+        raise OptionError.about("improve", message, "Give a time limit, or improve search.")
     return problem
 
 
@@ -135,7 +135,7 @@ def read_judgement(body: bytes, content_type: str, limits: ReadingLimits) -> Jud
     limits.refuse_large_json(body)
     document = require_object(_load_strictly(body), "")
     for key in document.keys() - {"instance", "solution", "ignore"}:
-        raise FormatError("this key is missing.", where=Where(field=key), remedy="Give instance and solution.")
+        raise FormatError.about(key, "this key is missing.", "Give instance and solution.")
     problem, answer = require(document, "instance", ""), require(document, "solution", "")
     with placed(partial(_prefix, "instance")):
         limits.refuse_large_document(require_object(problem, ""))
@@ -161,7 +161,7 @@ def read_insertion(body: bytes, content_type: str, limits: ReadingLimits) -> tup
     limits.refuse_large_json(body)
     document = require_object(_load_strictly(body), "")
     for key in document.keys() - {"plan", "customers", "ignore"}:
-        raise FormatError("this key is missing.", where=Where(field=key), remedy="Give plan and customers.")
+        raise FormatError.about(key, "this key is missing.", "Give plan and customers.")
     customers = require_list(require(document, "customers", ""), "customers")
     if len(customers) > MOST_NEW_CUSTOMERS:
         message = f"there are {len(customers)} new customers; at most {MOST_NEW_CUSTOMERS} can be inserted at a time."
@@ -191,7 +191,7 @@ def _unpack_form(body: bytes, content_type: str, query: dict[str, Any]) -> _Uplo
     files = [part for part in parts if part.name == "file"]
     if len(files) != 1:
         message = "the form has no field 'file'." if not files else "the form has more than one file."
-        raise FormatError(message, where=Where(field="file"), remedy="Send one, as curl -F file=@my.vrp does.")
+        raise FormatError.about("file", message, "Send one, as curl -F file=@my.vrp does.")
     texts = [(part.name, part.content.decode("utf-8", "replace")) for part in parts if part.name != "file"]
     ignored = [text for name, text in texts if name == "ignore"]
     given = dict(texts) | ({"ignore": ignored} if ignored else {})
@@ -217,10 +217,10 @@ def _read_document(upload: _Upload, limits: ReadingLimits) -> tuple[Instance, di
     # a problem with such a key would ask for more than is solved
     for name, example in (("time_limit", "5"), ("ignore", '["priority"]')):
         if name in document:
-            raise FormatError(
+            raise FormatError.about(
+                name,
                 f"{name} is an option, not a part of the problem.",
-                where=Where(field=name),
-                remedy=f'Put it into the options: "options": {{"{name}": {example}}}.',
+                f'Put it into the options: "options": {{"{name}": {example}}}.',
             )
     if "capacity" in options:
         _refuse_capacity()
@@ -270,7 +270,7 @@ def _read_options(data: object) -> dict[str, Any]:
 
 def _merge(some: dict[str, Any], others: dict[str, Any]) -> dict[str, Any]:
     for name in some.keys() & others.keys():
-        raise OptionError("the option is given twice.", where=Where(field=name), remedy="Give it once.")
+        raise OptionError.about(name, "the option is given twice.", "Give it once.")
     return some | others
 
 
@@ -297,12 +297,12 @@ def _refuse_constant(constant: str) -> NoReturn:
 
 def _refuse_capacity() -> NoReturn:
     message = "this option only applies to tables."
-    raise OptionError(message, where=Where(field="capacity"), remedy="Leave the option out.")
+    raise OptionError.about("capacity", message, "Leave the option out.")
 
 
 def _refuse_ignored() -> NoReturn:
     message = "this option only applies to tables and JSON."
-    raise OptionError(message, where=Where(field="ignore"), remedy="Leave the option out.")
+    raise OptionError.about("ignore", message, "Leave the option out.")
 
 
 def _read_ignored(document: Mapping[str, object]) -> list[str]:

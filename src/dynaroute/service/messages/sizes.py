@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from dynaroute.base.errors import SolutionError, Where
+from dynaroute.base.errors import SolutionError
 from dynaroute.formats.tables.cells.workbook import find_excess
 from dynaroute.problem.instance import Instance
 from dynaroute.service.messages.refusals import make_large_error
@@ -128,19 +128,19 @@ class ReadingLimits:
         lengths = [len(route) if isinstance(route, list) else 0 for route in routes]
         for index, length in enumerate(lengths):
             if length > customers:
-                raise SolutionError(
+                raise SolutionError.about(
+                    f"routes[{index}]",
                     f"route {index + 1} has {length} stops, but there are {customers} customers.",
-                    where=Where(field=f"routes[{index}]"),
-                    remedy="Visit each customer once.",
+                    "Visit each customer once.",
                 )
         if sum(lengths) > self.stops:
             raise make_large_error(f"there are {sum(lengths)} stops, more than the limit of {self.stops}.", "routes")
         for index, route in enumerate(routes):
             if isinstance(route, list) and any(type(stop) is int and abs(stop) > _LARGEST_STOP for stop in route):
-                raise SolutionError(
+                raise SolutionError.about(
+                    f"routes[{index}]",
                     "a stop is far larger than any customer number.",
-                    where=Where(field=f"routes[{index}]"),
-                    remedy="Write customer numbers, from 1.",
+                    "Write customer numbers, from 1.",
                 )
 
     def refuse_large_instance(self, instance: Instance) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 
 import uvicorn
 
-from dynaroute.base.errors import OptionError, Where
+from dynaroute.base.errors import OptionError
 from dynaroute.service.settings import ServiceSettings
 from dynaroute.service.web.application import make_application
 from dynaroute.service.web.protocol import make_protocol
@@ -84,10 +84,10 @@ def _listen(host: str, port: int) -> socket.socket:
         listener.bind(address)
     except (OSError, OverflowError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise OptionError(
+        raise OptionError.about(
+            "port",
             f"cannot listen on {host}, port {port}: {reason}.",
-            where=Where(field="port"),
-            remedy="Is another service running there? Choose another port, or 0 for a free one.",
+            "Is another service running there? Choose another port, or 0 for a free one.",
         ) from error
     return listener
 

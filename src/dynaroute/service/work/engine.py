@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, get_args
 import numpy as np
 
 from dynaroute.base.decimals import plain_number
-from dynaroute.base.errors import OptionError, UnsupportedError, Where
+from dynaroute.base.errors import OptionError, UnsupportedError
 from dynaroute.base.machine import choose_device
 from dynaroute.problem.instance import Instance
 from dynaroute.problem.solution import Solution
@@ -63,7 +63,7 @@ def check_device(device: str) -> None:
     try:
         load_policy(next(iter(shipped_models())), device)
     except OptionError as error:
-        raise OptionError(error.message, where=Where(field=f"{PREFIX}DEVICE"), remedy=error.remedy) from error
+        raise OptionError.about(f"{PREFIX}DEVICE", error.message, error.remedy) from error
 
 
 class Engine:

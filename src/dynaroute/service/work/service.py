@@ -11,7 +11,7 @@ from functools import partial
 from http import HTTPStatus
 from threading import Thread
 
-from dynaroute.base.errors import OptionError, Where
+from dynaroute.base.errors import OptionError
 from dynaroute.service.jobs.archive import JobArchive
 from dynaroute.service.jobs.file import JobFile
 from dynaroute.service.jobs.jobs import Job, JobStore
@@ -239,7 +239,7 @@ class Service:
         known = ("auto", "savings", *shipped_models())
         if options.model not in known:
             message = f"there is no model {str(options.model)[:80]!r}."
-            raise OptionError(message, where=Where(field="model"), remedy=f"Use {', '.join(known)}.")
+            raise OptionError.about("model", message, f"Use {', '.join(known)}.")
         refuse_excess(options, problem.instance.size, self.settings.work)
         return options
 

@@ -113,7 +113,7 @@ class OwnInstancesTask:
         for name, instance in zip(collection.names, collection.instances, strict=True):
             if instance.distances is not None:
                 message = f"{name or 'an instance'} has its own distances, which cannot be rotated."
-                raise InstanceError(message, where=Where(field="distances"), remedy="Leave it out.")
+                raise InstanceError.about("distances", message, "Leave it out.")
         batch = replace(InstanceBatch.from_instances(collection.instances), distances=None)
         return cls(batch.to(device))
 

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, get_args
 
-from dynaroute.base.errors import FormatError, ModelError, OptionError, Where, in_file
+from dynaroute.base.errors import FormatError, ModelError, OptionError, in_file
 from dynaroute.base.vocabulary import BaselineName, OptimiserName, PolicyName
 from dynaroute.draw.distribution import (
     Distribution,
@@ -433,10 +433,10 @@ def refuse_other_plan(plan: TrainingPlan, begun: str, *, extends: bool = False) 
     for name in {**then, **now}:
         may_differ = extends and (name in _BUDGETS or name.endswith("].share"))
         if now.get(name) != then.get(name) and not may_differ:
-            raise ModelError(
+            raise ModelError.about(
+                name,
                 f"the plan was changed: {name} is {now.get(name)!r}, but was {then.get(name)!r} when the run began.",
-                where=Where(field=name),
-                remedy="Change it back. To train with another plan, start another run: the option config with the "
+                "Change it back. To train with another plan, start another run: the option config with the "
                 "changed file, the option init with this run's folder, and the option out with a new folder.",
             )
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple, get_args
 
-from dynaroute.base.errors import OptionError, Where
+from dynaroute.base.errors import OptionError
 from dynaroute.base.vocabulary import PolicyName, RecipeName
 from dynaroute.draw import usual_capacity
 from dynaroute.draw.distribution import Distribution
@@ -146,11 +146,7 @@ class _Instances(NamedTuple):
 
 def _make_plan_of(recipe: RecipeName, settled: Sequence[_Instances], init: str | None) -> TrainingPlan:
     if recipe not in get_args(RecipeName):
-        raise OptionError(
-            f"there is no recipe {recipe!r}.",
-            where=Where(field="recipe"),
-            remedy=f"Use {', '.join(get_args(RecipeName))}.",
-        )
+        raise OptionError.about("recipe", f"there is no recipe {recipe!r}.", f"Use {', '.join(get_args(RecipeName))}.")
     if recipe == "fast":
         stages = map(_make_fast_stage, settled, RATES["amd"].choose(len(settled), init))
         minutes = 0.4 * sum(each.size for each in settled)

@@ -18,7 +18,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from dynaroute.base.errors import ModelError, Where
+from dynaroute.base.errors import ModelError
 from dynaroute.batch import InstanceBatch, RouteBatch
 from dynaroute.construct.eager import sum_log_probabilities
 from dynaroute.kernels import LONGEST_ROUTE, LONGEST_SEGMENT, kernels_run_on
@@ -126,10 +126,10 @@ def _refuse_what_mixes_solutions(policy: Policy) -> None:
     for name, module in policy.encoder.named_modules():
         mixes = isinstance(module, nn.modules.batchnorm._BatchNorm | nn.modules.dropout._DropoutNd)
         if mixes and module.training and policy.encodes_anew:
-            raise ModelError(
+            raise ModelError.about(
+                f"encoder.{name}",
                 f"{type(module).__name__} depends on the batch or on chance, so solutions cannot be replayed.",
-                where=Where(field=f"encoder.{name}"),
-                remedy="Use a module that works node by node, such as LayerNorm, or put it into evaluation mode.",
+                "Use a module that works node by node, such as LayerNorm, or put it into evaluation mode.",
             )
 
 

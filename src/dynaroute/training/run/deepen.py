@@ -7,7 +7,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from dynaroute.base.errors import OptionError, Where
+from dynaroute.base.errors import OptionError
 from dynaroute.draw.distribution import find_distribution
 from dynaroute.draw.drawing import draw_instances
 from dynaroute.model.encoder import AttentionLayer
@@ -44,10 +44,10 @@ def deepen(policy: Policy, layers: int, generator: torch.Generator) -> Policy:
     """
     own = policy.config.layers
     if layers <= own or policy.config.normalisation != "tanh":
-        raise OptionError(
+        raise OptionError.about(
+            "layers",
             f"a policy with {own} layers and {policy.config.normalisation} cannot be extended to {layers} layers.",
-            where=Where(field="layers"),
-            remedy="Choose more layers and a policy with tanh, or start from another model.",
+            "Choose more layers and a policy with tanh, or start from another model.",
         )
     deeper = type(policy)(replace(policy.config, layers=layers), generator=generator, card=policy.card)
     deeper.load_state_dict({**deeper.state_dict(), **policy.state_dict()})

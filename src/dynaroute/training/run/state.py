@@ -16,7 +16,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from dynaroute.base.errors import FormatError, ModelError, Where, in_file, warn_of_input
+from dynaroute.base.errors import FormatError, ModelError, in_file, warn_of_input
 from dynaroute.base.files import checksum_of
 from dynaroute.base.torch_files import find_tensors, load_torch_file
 from dynaroute.model import ModelCard
@@ -103,9 +103,7 @@ def require_finite(contents: dict[str, Any]) -> None:
     """
     for name, part in contents.items():
         if not all(bool(tensor.isfinite().all()) for tensor in find_tensors(part)):
-            raise ModelError(
-                f"{name} contains numbers that are not finite.", where=Where(field=name), remedy=CHECKPOINT_REMEDY
-            )
+            raise ModelError.about(name, f"{name} contains numbers that are not finite.", CHECKPOINT_REMEDY)
 
 
 def require_unchanged(contents: dict[str, Any]) -> None:
@@ -260,7 +258,7 @@ def wrong_record(name: str, value: object, fault: str) -> ModelError:
     fault
         What is wrong with it, to follow a comma.
     """
-    return ModelError(f"{name} is {value!r}, {fault}.", where=Where(field=name), remedy=CHECKPOINT_REMEDY)
+    return ModelError.about(name, f"{name} is {value!r}, {fault}.", CHECKPOINT_REMEDY)
 
 
 def _require_count(name: str, value: object, least: int) -> None:

@@ -8,7 +8,7 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from dynaroute.base.errors import OptionError, Where
+from dynaroute.base.errors import OptionError
 from dynaroute.batch import InstanceBatch
 from dynaroute.draw.distribution import Distribution
 from dynaroute.draw.drawing import draw_instances
@@ -67,10 +67,10 @@ class TrainingTask:
 
     def __post_init__(self) -> None:
         if self.size < 1:
-            raise OptionError(f"the size is {self.size}.", where=Where(field="size"), remedy="Give 1 or more.")
+            raise OptionError.about("size", f"the size is {self.size}.", "Give 1 or more.")
         if not self.capacities or min(self.capacities) < 9:
             message = f"the capacities are {self.capacities}."
-            raise OptionError(message, where=Where(field="capacities"), remedy="Demands go up to 9: give 9 or more.")
+            raise OptionError.about("capacities", message, "Demands go up to 9: give 9 or more.")
 
     def draw(self, count: int, generator: torch.Generator, first_key: int) -> InstanceBatch:
         """Draw instances of one size: see `InstanceSource`."""
