@@ -8,13 +8,18 @@ from pathlib import Path
 import pytest
 from kernel_devices import device_of, needs_compiler
 
-from dynaroute.search.gpu.compiler import SOURCE, list_sources
+from dynaroute.search.gpu.compiler import list_sources, read_sources
 from dynaroute.search.gpu.launches import IslandLayout, Launch, Layout
 
 
 @needs_compiler
 def test_structure_of_launches_is_that_of_the_kernels() -> None:
     assert ctypes.sizeof(Launch) == device_of().library.launch_bytes()
+
+
+def test_what_is_compiled_for_a_gpu_has_the_same_fields() -> None:
+    declared = read_sources()["launch.cuh"].decode().partition("struct Launch {")[2].partition("}")[0]
+    assert [field.split()[-1] for field in declared.split(";")[:-1]] == [field[0] for field in Launch._fields_]
 
 
 @needs_compiler
@@ -58,11 +63,10 @@ def test_all_shared_memory_is_asked_for_at_the_launch() -> None:
 
 @pytest.mark.skipif(shutil.which("nvcc") is None, reason="there is no nvcc")
 def test_kernels_compile_for_the_oldest_gpu_without_a_warning(tmp_path: Path) -> None:
-    done = subprocess.run(
-        ["nvcc", "-arch=sm_80", "-std=c++17", "--fmad=false", "-cubin", "-o", str(tmp_path / "kernel.cubin"), SOURCE],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    for name, text in read_sources().items():
+        (tmp_path / name).write_bytes(text)
+    options = ["-arch=sm_80", "-std=c++17", "--fmad=false", "-cubin", "-o", str(tmp_path / "kernel.cubin")]
+
+    done = subprocess.run(["nvcc", *options, tmp_path / "kernel.cu"], capture_output=True, text=True, check=False)
 
     assert (done.returncode, done.stdout + done.stderr) == (0, "")

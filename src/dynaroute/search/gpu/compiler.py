@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from dynaroute.base.errors import UnsupportedError, warn_of_input
+from dynaroute.search.gpu.launches import LAUNCH_FIELDS
 
-__all__ = ["SOURCE", "compile_kernels", "keep", "list_sources", "load_library"]
+__all__ = ["SOURCE", "compile_kernels", "keep", "list_sources", "load_library", "read_sources"]
 
 SOURCE = Path(__file__).with_name("kernel.cu")
 
@@ -37,7 +38,7 @@ def compile_kernels(capability: tuple[int, int]) -> bytes:
         If the compiler library is missing.
     """
     options = (*_OPTIONS, f"--gpu-architecture=sm_{capability[0]}{capability[1]}")
-    sources = {path.name: path.read_bytes() for path in list_sources()}
+    sources = read_sources()
     nvrtc = load_library("nvrtc")
     version = nvrtc.nvrtcVersion()[1:]
     parts = (list(sources.values()), options, version)
@@ -47,6 +48,12 @@ def compile_kernels(capability: tuple[int, int]) -> bytes:
 def list_sources() -> list[Path]:
     """List the sources of the kernels: the file to compile and its headers."""
     return [SOURCE, *sorted(SOURCE.parent.glob("*.cuh"))]
+
+
+def read_sources() -> dict[str, bytes]:
+    """Read the sources of the kernels by name, with the fields that `Launch` has here."""
+    sources = {path.name: path.read_bytes() for path in list_sources()}
+    return {name: text.replace(b"LAUNCH_FIELDS", LAUNCH_FIELDS.encode()) for name, text in sources.items()}
 
 
 def keep(parts: object, suffix: str, make: Callable[[Path], None]) -> Path:

@@ -16,7 +16,7 @@ import torch
 
 from dynaroute.base.errors import UnsupportedError
 from dynaroute.search.gpu.compiler import SOURCE, keep, list_sources
-from dynaroute.search.gpu.launches import Launch, Layout
+from dynaroute.search.gpu.launches import LAUNCH_FIELDS, Launch, Layout
 
 __all__ = ["EmulatedDevice", "emulate", "find_compiler"]
 
@@ -90,7 +90,7 @@ def emulate(lanes: int = 1) -> EmulatedDevice:
     compiler = find_compiler()
     if compiler is None:
         raise UnsupportedError("there is no C++ compiler.", remedy="Install g++ or clang.")
-    options = (*_OPTIONS, f"-DEMULATED_LANES={lanes}")
+    options = (*_OPTIONS, f"-DLAUNCH_FIELDS={LAUNCH_FIELDS}", f"-DEMULATED_LANES={lanes}")
     sources = [path.read_bytes() for path in (*list_sources(), SOURCE.with_name("emulated_warp.h"))]
 
     def make(path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The parameters of a launch, and the memory layout of a chain, as declared in kernel.cu."""
+"""The parameters of a launch, which the kernels are compiled with, and the memory layout of a chain."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import ctypes
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-__all__ = ["BREEDING_WARPS", "LARGEST_SMALL", "IslandLayout", "Launch", "Layout", "Size"]
+__all__ = ["BREEDING_WARPS", "LARGEST_SMALL", "LAUNCH_FIELDS", "IslandLayout", "Launch", "Layout", "Size"]
 
 Size = Literal["small", "large", "huge"]
 
@@ -18,26 +18,99 @@ _WINDOW = 25
 _BESIDE = 20
 _QUAD = 16  # bytes copied at once
 
-_POINTERS = (
-    "lengths demands capacities sizes slots_of near keys temperatures mean_legs start_visits start_routes tours found "
-    "population tour_costs found_costs population_costs routes_out positions_out finished ticket scratch beside places "
-    "total_demands island_states members member_lengths member_excess fitness differences children child_lengths "
-    "child_excess champions champion_lengths"
+_FIELDS = (  # type in C, and names; u8 to u64 and i64 as in warp.cuh
+    ("const int*", "lengths demands capacities sizes slots_of"),
+    ("const u16*", "near"),
+    ("const u64*", "keys"),
+    ("const float*", "temperatures mean_legs"),
+    ("const int*", "start_visits start_routes"),
+    ("u32*", "tours found population"),
+    ("i64*", "tour_costs found_costs population_costs"),
+    ("int*", "routes_out positions_out finished"),
+    ("u32*", "ticket"),
+    ("char*", "scratch"),
+    ("const u8*", "beside"),
+    ("const float*", "places"),
+    ("const int*", "total_demands"),
+    ("Island*", "island_states"),
+    ("u8*", "members"),
+    ("i64*", "member_lengths"),
+    ("int*", "member_excess"),
+    ("float*", "fitness"),
+    ("u8*", "differences children"),
+    ("i64*", "child_lengths"),
+    ("int*", "child_excess"),
+    ("u8*", "champions"),
+    ("i64*", "champion_lengths"),
+    ("u64", "seed first_level level_rate"),
+    ("int", "instances nodes slots chains starts near_count levels words scratch_bytes first count slice_length"),
+    ("int", "generation islands children_count drawn_count fewest generation_size penalty_period patience"),
 )
-_LONGS = "seed first_level level_rate"
-_INTEGERS = (
-    "instances nodes slots chains starts near_count levels words scratch_bytes first count slice_length generation "
-    "islands children_count drawn_count fewest generation_size penalty_period patience"
-)
+_C_TYPES = {"u64": ctypes.c_uint64, "int": ctypes.c_int32}  # all others are pointers
+
+# in C, for launch.cuh
+LAUNCH_FIELDS = " ".join(f"{kind} {name};" for kind, names in _FIELDS for name in names.split())
 
 
 class Launch(ctypes.Structure):
-    """The structure of the same name in kernel.cu; pointers are plain addresses."""
+    """The parameters of a launch; pointers are plain addresses.
+
+    Attributes
+    ----------
+    lengths
+        (instances, nodes, nodes) lengths of legs.
+    demands
+        (instances, nodes) demands.
+    capacities, sizes, slots_of
+        (instances) capacities, customers, and the most routes, at most `slots`.
+    near
+        (instances, nodes, near_count) customers, nearest first; only for search_large.
+    keys
+        (instances) keys of the random streams.
+    temperatures, mean_legs
+        (levels) temperatures in mean legs, and (instances) mean legs.
+    start_visits, start_routes
+        (instances * starts, nodes - 1) customers, route after route, and (instances * starts, nodes) the route of each.
+    tours, found, population
+        (chains, words) present tours, the best of this generation, and the best of earlier ones; each with its
+        (chains) costs.
+    routes_out, positions_out
+        (instances, nodes) route of each customer and its position on the route, otherwise -1.
+    finished, ticket
+        (chains) finished slices, and (1) the next slice to take.
+    scratch
+        (warps, scratch_bytes) for search_large if shared memory is too small.
+    beside
+        (instances, nodes, BESIDE) nearest customers; from here on all pointers are for islands.
+    places, total_demands
+        (instances, nodes, 2) positions relative to the depot, and (instances) sums of demands.
+    island_states
+        (islands) over all instances.
+    members
+        (islands, 2, half_room, 3 nodes) records of solutions; lengths, excess and fitness are (islands, 2, half_room).
+    differences
+        (islands, 2, half_room, half_room) how much members differ.
+    children
+        (islands, children_count, 2, 3 nodes) children; lengths, -1 if there is none, and excess are (islands,
+        children_count, 2).
+    champions
+        (islands, 3 nodes) the best feasible solutions, and their (islands) lengths, -1 if there is none.
+    first_level, level_rate
+        Level of temperature at first, and its change per iteration; 32 fractional bits.
+    first, count, slice_length
+        First iteration, number of iterations, iterations per slice.
+    islands
+        Islands per instance.
+    children_count, drawn_count
+        Children per generation, and random members of a new population.
+    fewest, generation_size
+        Members of a half that survive a selection, and members added before the next one.
+    penalty_period, patience
+        Children between updates of the penalty, and idle children before a new population.
+    """
 
     _fields_: ClassVar = [
-        *((name, ctypes.c_void_p) for name in _POINTERS.split()),
-        *((name, ctypes.c_uint64) for name in _LONGS.split()),
-        *((name, ctypes.c_int32) for name in _INTEGERS.split()),
+        (name, _C_TYPES.get(kind, ctypes.c_void_p)) for kind, names in _FIELDS for name in names.split()
     ]
 
 
