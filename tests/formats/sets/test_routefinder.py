@@ -12,7 +12,7 @@ from problems import make_instance
 
 from dynaroute.base.errors import DynarouteError, FormatError, InputWarning, UnsupportedError
 from dynaroute.draw.variants import VARIANTS, draw_variant_set
-from dynaroute.formats import write
+from dynaroute.formats import read, write
 from dynaroute.formats.sets.npz import format_npz, parse_npz
 from dynaroute.formats.sets.torch_set import parse_torch_set
 from dynaroute.problem.fleet import VehicleType
@@ -186,7 +186,11 @@ def test_sets_of_different_numbers_of_depots_are_refused() -> None:
 
 
 @pytest.mark.parametrize("suffix", [".json", ".csv", ".vrp", ".txt", ".parquet"])
-def test_a_format_without_backhauls_refuses_them_by_name(tmp_path: Path, suffix: str) -> None:
+def test_other_formats_hold_backhauls_or_refuse_them_by_name(tmp_path: Path, suffix: str) -> None:
     instance = draw_variant_set(VARIANTS["vrpb"], 20, 1).instances()[0]
-    with pytest.raises(UnsupportedError, match="backhauls"):
+    try:
         write(instance, tmp_path / f"set{suffix}")
+    except UnsupportedError as error:
+        assert "backhauls" in str(error)
+    else:
+        assert read(tmp_path / f"set{suffix}") == instance
