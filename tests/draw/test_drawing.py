@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import csv
-import math
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,11 +10,10 @@ import pytest
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from dynaroute.base.vocabulary import CustomerPositions, DemandKind
+from dynaroute.base.vocabulary import CustomerPositions
 from dynaroute.batch import InstanceBatch
 from dynaroute.batch.policy_view import locate_in_unit_square
 from dynaroute.distributions import XSettings, draw_x_set, usual_capacity
-from dynaroute.draw import x_set
 from dynaroute.draw.distribution import BUILT_IN, Distribution, Part
 from dynaroute.draw.drawing import fill_unit_square
 from dynaroute.training.plan.own_instances import OwnInstancesTask
@@ -73,22 +71,6 @@ def test_every_instance_has_a_solution() -> None:
     assert bool(((batch.locations >= 0) & (batch.locations <= 1)).all())
 
 
-@pytest.mark.parametrize("customers", ["uniform", "clustered", "mixed"])
-@pytest.mark.parametrize("demands", ["1-10", "1-100", "quadrant"])
-def test_instances_of_the_x_kinds_are_like_those_of_the_x_set(
-    customers: CustomerPositions, demands: DemandKind, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    size, count = 100, 400
-    drawn = draw(count, Part((size, size), (customers,), ("corner",), (demands,), "x", coordinates="grid"))
-    # the published files' attraction halves every 40 units
-    monkeypatch.setattr(x_set, "CLUSTER_DECAY", x_set.CLUSTER_DECAY / math.log(2))
-    arrays = draw_x_set(XSettings(size, customers, "corner", demands), count, np.random.default_rng(1))
-    expected = InstanceBatch.from_arrays(arrays.depot, arrays.locations, arrays.demands, arrays.capacity)
-    found, wanted = _describe(drawn), _describe(expected)
-    for name, value in wanted.items():
-        assert found[name] == pytest.approx(value, rel=0.12), name
-
-
 @pytest.mark.parametrize(("code", "customers"), [("1", "uniform"), ("2", "clustered"), ("3", "mixed")])
 def test_instances_are_like_those_of_xml100(shared_data: Path, code: str, customers: CustomerPositions) -> None:
     with (shared_data / "XML100" / "optimum.csv").open() as table:
@@ -111,6 +93,16 @@ def test_instances_are_like_those_of_xml100(shared_data: Path, code: str, custom
     found = _describe(draw(600, *(replace(kind, route_lengths=limits) for limits in route_lengths)))
     for name, value in _describe(expected).items():
         assert found[name] == pytest.approx(value, rel=0.1), name
+
+
+def test_files_are_drawn_like_instances_for_training() -> None:
+    kind = replace(BUILT_IN["x"].parts[0], sizes=(100, 100), customers=("mixed",), depots=("corner",))
+    kind = replace(kind, demands=("many-small",))
+    arrays = draw_x_set(XSettings(100, "mixed", "corner", "many-small"), 400, np.random.default_rng(1))
+    in_files = InstanceBatch.from_arrays(arrays.depot, arrays.locations, arrays.demands, arrays.capacity)
+    expected = _describe(draw(400, kind, seed=2))
+    for name, value in _describe(in_files).items():
+        assert value == pytest.approx(expected[name], rel=0.1), name
 
 
 def test_unit_demands_fill_vehicles_of_whole_route_lengths() -> None:

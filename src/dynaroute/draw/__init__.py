@@ -5,6 +5,15 @@ Every function draws whole arrays at once and takes its random state as an argum
 """
 
 from dynaroute.base.vocabulary import CustomerPositions, DemandKind, DepotPosition
+from dynaroute.draw.distribution import (
+    CLUSTER_DECAY,
+    CLUSTER_SEEDS,
+    DEMAND_RANGES,
+    GRID,
+    LARGE_DEMANDS,
+    RICH_QUADRANTS,
+    ROUTE_LENGTHS,
+)
 from dynaroute.draw.paper import (
     PUBLISHED_SETS,
     InstanceArrays,
@@ -14,17 +23,7 @@ from dynaroute.draw.paper import (
     published_set,
     usual_capacity,
 )
-from dynaroute.draw.x_set import (
-    CLUSTER_DECAY,
-    CLUSTER_SEEDS,
-    DEMAND_RANGES,
-    GRID,
-    LARGE_DEMANDS,
-    RICH_QUADRANTS,
-    ROUTE_LENGTHS,
-    XSettings,
-    draw_x_set,
-)
+from dynaroute.draw.x_set import XSettings, draw_x_set
 
 __all__ = [
     "CLUSTER_DECAY",

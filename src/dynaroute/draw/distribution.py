@@ -13,11 +13,18 @@ from dynaroute.base.errors import FileError, FormatError, OptionError, in_file
 from dynaroute.base.files import read_bytes
 from dynaroute.base.limits import LARGEST_SETTINGS
 from dynaroute.base.vocabulary import CustomerPositions, DemandKind, DepotPosition
-from dynaroute.draw import CLUSTER_SEEDS, DEMAND_RANGES, LARGE_DEMANDS, RICH_QUADRANTS, usual_capacity
+from dynaroute.draw.paper import LARGEST_PAPER_DEMAND, usual_capacity
 
 __all__ = [
     "BUILT_IN",
+    "CLUSTER_DECAY",
+    "CLUSTER_SEEDS",
+    "DEMAND_RANGES",
+    "GRID",
+    "LARGE_DEMANDS",
     "MOST_SEEDS",
+    "RICH_QUADRANTS",
+    "ROUTE_LENGTHS",
     "Coordinates",
     "Distribution",
     "Part",
@@ -45,6 +52,23 @@ _KINDS: dict[str, tuple[str, ...]] = {
     "demands": get_args(DemandKind),
 }
 _LARGEST_SIZE = 100_000  # a batch of these exceeds any memory
+
+GRID = 1000  # the X set's coordinates are whole numbers from 0 to this
+CLUSTER_DECAY = 40.0  # a seed's attraction halves every so many units
+CLUSTER_SEEDS = (3, 8)
+ROUTE_LENGTHS = (3.0, 6.0, 25.0)  # r is triangular: least, most likely, most
+LARGE_DEMANDS = (50, 100)  # of a few customers, with many small demands
+RICH_QUADRANTS = 50  # added to demands in two of the four quadrants
+DEMAND_RANGES: dict[DemandKind, tuple[int, int]] = {
+    "unitary": (1, 1),
+    "1-9": (1, LARGEST_PAPER_DEMAND),
+    "1-10": (1, 10),
+    "5-10": (5, 10),
+    "1-100": (1, 100),
+    "50-100": (50, 100),
+    "quadrant": (1, 50),  # in the poor ones
+    "many-small": (1, 10),  # the small ones
+}
 MOST_SEEDS = 32  # cluster seeds; all are drawn for every instance
 _EXAMPLE = "the example in docs/training.md"
 

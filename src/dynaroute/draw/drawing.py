@@ -1,11 +1,11 @@
 """Drawing instances of a distribution as tensors on the device, without waiting for the host.
 
-The X kinds follow the published files, which differ from the text of Uchoa et al. (2017) and so from
-`dynaroute.draw.draw_x_set`: a seed's attraction halves every 40 units instead of falling to 1/e; with many
-small demands, 1.5 customers per route have large ones; and the capacity for unit demands is rounded down. This was
-measured on the files, and agrees with the generator of XML100 (Queiroga et al. 2022). Three things differ from that
-generator: two customers may share a place; the outermost rows of the grid are half as likely; and a place near a seed
-that falls off the grid three times in a row is reflected into it instead of drawn again.
+The X kinds follow the published files, which differ from the text of Uchoa et al. (2017): a seed's attraction halves
+every 40 units instead of falling to 1/e; with many small demands, 1.5 customers per route have large ones; and the
+capacity for unit demands is rounded down. This was measured on the files, and agrees with the generator of XML100
+(Queiroga et al. 2022). Two things differ from that generator: the outermost rows of the grid are half as likely; and a
+place near a seed that falls off the grid three times in a row is reflected into it instead of drawn again. In training,
+two customers may share a place too; in files they do not.
 """
 
 from __future__ import annotations
@@ -19,18 +19,20 @@ from torch import Tensor
 
 from dynaroute.base.vocabulary import CustomerPositions, DemandKind, DepotPosition
 from dynaroute.batch import InstanceBatch
-from dynaroute.draw import (
+from dynaroute.draw.distribution import (
     CLUSTER_DECAY,
     DEMAND_RANGES,
     GRID,
     LARGE_DEMANDS,
+    MOST_SEEDS,
     RICH_QUADRANTS,
     ROUTE_LENGTHS,
-    usual_capacity,
+    Distribution,
+    Part,
 )
-from dynaroute.draw.distribution import MOST_SEEDS, Distribution, Part
+from dynaroute.draw.paper import usual_capacity
 
-__all__ = ["draw_instances", "fill_unit_square", "make_training_batch"]
+__all__ = ["draw_instances", "draw_on_grid", "fill_unit_square", "make_training_batch"]
 
 _PROPOSALS = 3  # draws of a place near a seed before it is reflected
 _DECAY = CLUSTER_DECAY / math.log(2) / GRID
@@ -58,29 +60,38 @@ def draw_instances(distribution: Distribution, count: int, generator: torch.Gene
     """
     tables = _Tables.of(distribution, str(generator.device))
     random = _Random(generator, count)
-    # parts and sizes are spread evenly over a batch, so that it has about as much work as any other
-    share = random.spread()  # (B,)
-    part = (share[:, None] >= tables.begins[1:]).sum(1)  # (B,)
-    share_of_part = (share - tables.begins[part]) / tables.widths[part]  # (B,)
-    sizes = _find_whole(tables.smallest[part], tables.largest[part], share_of_part)  # (B,)
-    nodes = distribution.largest + 1
-    slot = torch.arange(nodes, device=generator.device)  # (M,)
-    is_node = slot <= sizes[:, None]  # (B, M)
-
+    part, sizes = _draw_sizes(tables, random)
+    places = _draw_nodes(tables, part, sizes, distribution.largest + 1, random)  # (B, M, 2)
+    is_node = torch.arange(places.shape[1], device=generator.device) <= sizes[:, None]  # (B, M)
+    demands, capacity = _draw_loads(tables, part, sizes, places, is_node, random)
     is_grid = tables.is_grid[part][:, None, None]  # (B, 1, 1)
-    seed_count = random.whole(tables.fewest_seeds[part], tables.most_seeds[part])  # (B,)
-    places = _draw_places(tables.customers.pick(part, random), sizes, seed_count, nodes, random)  # (B, M, 2)
-    places[:, 0] = _draw_depots(tables.depots.pick(part, random), random)
-    places = torch.where(is_grid, (places * GRID).round() / GRID, places)
-    is_customer = is_node & (slot > 0)
-    kind, length = tables.demands.pick(part, random), _draw_route_lengths(tables, part, random)  # (B,) each
-    demands = _draw_demands(tables, kind, length, places, random) * is_customer  # (B, M)
-    mean = demands.sum(1) / sizes.double()  # (B,)
-    fitted = torch.where(kind == _UNITARY, length.floor(), (length * mean).ceil())
-    capacity = _settle_capacities(tables, part, sizes, fitted, random)
-    capacity = torch.maximum(capacity, demands.amax(1))
     locations = torch.where(is_grid, fill_unit_square(places, is_node), places)
     return make_training_batch(locations * is_node[..., None], demands, capacity, sizes, first_key)
+
+
+def draw_on_grid(part: Part, count: int, generator: torch.Generator) -> tuple[Tensor, Tensor, Tensor]:
+    """Draw instances of one size for a file, where no two nodes share a place.
+
+    Parameters
+    ----------
+    part
+        What they look like; its places are on the grid, and its size is fixed.
+    count
+        How many.
+    generator
+        Source of the instances, on the CPU.
+
+    Returns
+    -------
+    tuple
+        (B, n + 1, 2) int64 places on the grid, the depot first; (B, n + 1) int64 demands; and (B,) int64 capacities.
+    """
+    tables, random = _Tables.of(Distribution((part,)), "cpu"), _Random(generator, count)
+    drawn, sizes = _draw_sizes(tables, random)
+    points = _separate((_draw_nodes(tables, drawn, sizes, part.sizes[1] + 1, random) * GRID).round().long(), random)
+    is_node = torch.ones(points.shape[:2], dtype=torch.bool)
+    demands, capacity = _draw_loads(tables, drawn, sizes, points / GRID, is_node, random)
+    return points, demands, capacity.long()
 
 
 def make_training_batch(
@@ -151,7 +162,37 @@ def _find_whole(low: Tensor, high: Tensor, share: Tensor) -> Tensor:
     return torch.minimum(found, high)  # rounding may have gone one too far
 
 
+def _draw_sizes(tables: _Tables, random: _Random) -> tuple[Tensor, Tensor]:
+    """Draw (B,) parts and sizes, spread evenly over a batch, so that it has about as much work as any other."""
+    share = random.spread()  # (B,)
+    part = (share[:, None] >= tables.begins[1:]).sum(1)  # (B,)
+    share_of_part = (share - tables.begins[part]) / tables.widths[part]  # (B,)
+    return part, _find_whole(tables.smallest[part], tables.largest[part], share_of_part)
+
+
 # Places
+
+
+def _draw_nodes(tables: _Tables, part: Tensor, sizes: Tensor, nodes: int, random: _Random) -> Tensor:
+    """Draw (B, M, 2) places in the unit square, the depot's first; on the grid where the part says so."""
+    seed_count = random.whole(tables.fewest_seeds[part], tables.most_seeds[part])  # (B,)
+    places = _draw_places(tables.customers.pick(part, random), sizes, seed_count, nodes, random)
+    places[:, 0] = _draw_depots(tables.depots.pick(part, random), random)
+    return torch.where(tables.is_grid[part][:, None, None], (places * GRID).round() / GRID, places)
+
+
+def _separate(points: Tensor, random: _Random) -> Tensor:
+    """Move those of (B, M, 2) nodes that share a point of the grid with an earlier one to a free one nearby."""
+    reach = torch.ones(len(points), dtype=torch.int64)
+    while True:
+        in_order, order = (points[..., 0] * (GRID + 1) + points[..., 1]).sort(dim=1, stable=True)  # (B, M)
+        is_again = torch.zeros_like(order, dtype=torch.bool)
+        is_again.scatter_(1, order[:, 1:], in_order[:, 1:] == in_order[:, :-1])
+        if not bool(is_again.any()):
+            return points
+        moved = points + random.whole(-reach, reach, *points.shape[1:])
+        points = torch.where(is_again[..., None], moved.clamp(0, GRID), points)
+        reach = (2 * reach).clamp(max=GRID)
 
 
 def _draw_places(kind: Tensor, sizes: Tensor, seed_count: Tensor, nodes: int, random: _Random) -> Tensor:
@@ -193,6 +234,19 @@ def _draw_depots(kind: Tensor, random: _Random) -> Tensor:
 
 
 # Demands and capacities
+
+
+def _draw_loads(
+    tables: _Tables, part: Tensor, sizes: Tensor, places: Tensor, is_node: Tensor, random: _Random
+) -> tuple[Tensor, Tensor]:
+    """Draw (B, M) demands, 0 for depots and padding, and (B,) capacities."""
+    is_customer = is_node & (torch.arange(places.shape[1], device=places.device) > 0)
+    kind, length = tables.demands.pick(part, random), _draw_route_lengths(tables, part, random)  # (B,) each
+    demands = _draw_demands(tables, kind, length, places, random) * is_customer  # (B, M)
+    mean = demands.sum(1) / sizes.double()  # (B,)
+    fitted = torch.where(kind == _UNITARY, length.floor(), (length * mean).ceil())
+    capacity = _settle_capacities(tables, part, sizes, fitted, random)
+    return demands, torch.maximum(capacity, demands.amax(1))
 
 
 def _draw_route_lengths(tables: _Tables, part: Tensor, random: _Random) -> Tensor:
