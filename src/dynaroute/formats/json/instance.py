@@ -337,12 +337,11 @@ def _read_quantities(
 
 
 def _read_backhauls(value: object) -> Backhauls:
-    if value is None:
-        return "mixed"
-    if value not in get_args(Backhauls):
+    known: dict[object, Backhauls] = {None: "mixed", **{each: each for each in get_args(Backhauls)}}
+    if not isinstance(value, str | None) or value not in known:
         message, remedy = f"backhauls {value!r} are unknown.", f"Use {join_with_or(get_args(Backhauls))}."
         raise FormatError(message, where=Where(field="backhauls"), remedy=remedy)
-    return "strict" if value == "strict" else "mixed"
+    return known[value]
 
 
 def _read_capacity(document: Mapping[str, object], vehicles: VehicleList | None) -> Decimal:
