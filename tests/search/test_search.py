@@ -164,3 +164,18 @@ def test_with_nothing_found_there_is_a_solution_all_the_same() -> None:
 )
 def test_no_core_is_idle_while_parts_are_searched(threads: int, most: int, shares: list[int]) -> None:
     assert _share_cores(threads, most) == shares
+
+
+def test_the_outcome_tells_what_savings_cost() -> None:
+    outcome = search(_INSTANCE, None, Stopping(iterations=3000), is_by_policy=True)
+    assert outcome.savings_cost == outcome.trace[0][1] > outcome.cost
+
+
+def test_iterations_from_a_policys_start_determine_the_routes() -> None:
+    start = Solution(search(_INSTANCE, None, Stopping(iterations=500)).solution.routes)
+    known, one, two = (
+        search(_INSTANCE, start, Stopping(iterations=3000), is_by_policy=is_by_policy)
+        for is_by_policy in (False, True, True)
+    )
+    assert one.solution == two.solution
+    assert max(known.cost, one.cost) <= start.cost(_INSTANCE)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import time
 from collections.abc import Iterator, Sequence
@@ -115,6 +116,20 @@ def test_improvements_are_told_when_they_are_found() -> None:
         for found in improvements:
             assert check(result.instance, found.solution) == []
         assert improvements[-1].solution.routes == result.solution.routes
+
+
+def test_default_search_from_a_policy_names_it_and_savings(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dynaroute.solving.choose._LEAST_TO_PAY", 20)
+    (instance,) = draw_instances(30)
+
+    result = solve(instance, time_limit=0.5, device="cpu")
+
+    assert_right(result)
+    assert (result.model, result.method) == ("amd", "greedy + search 0.5 s")
+    assert re.match(
+        r"amd \(greedy\) built the first routes; savings was [\d.]+ % (longer|shorter)\.", result.messages[0]
+    )
+    assert solve(instance, time_limit=0.5, model="savings").model is None
 
 
 def test_known_routes_that_are_the_best_come_back() -> None:

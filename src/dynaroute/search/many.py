@@ -39,6 +39,8 @@ class BatchSearchRequest:
         Called when an instance (or several together) starts; returns when to stop.
     find_start
         Called with the index of an instance and when to stop; returns feasible routes, or None for savings.
+    is_by_policy
+        Called with the index of an instance, after its routes were found; returns whether a policy built them.
     seed
         Seed of the random numbers. Results for an instance do not depend on the others.
     objective
@@ -53,6 +55,7 @@ class BatchSearchRequest:
     instances: Sequence[Instance]
     begin: Callable[[], Stopping]
     find_start: Callable[[int, Stopping], Solution | None] = lambda index, stopping: None
+    is_by_policy: Callable[[int], bool] = lambda index: False
     seed: int = 0
     objective: Objective = "distance"
     on_improvement: Callable[[int, Improvement], None] | None = None
@@ -121,12 +124,13 @@ class _Searches:
 
         watched = replace(stopping, is_cancelled=is_cancelled)
         instance = request.instances[index]
-        search_one = search
+        start = self._find_start(index, watched)
+        search_one = partial(search, is_by_policy=request.is_by_policy(index))
         if needs_limits(instance, request.objective):
             search_one = partial(search_fleet, objective=request.objective)
         outcome = search_one(
             instance,
-            self._find_start(index, watched),
+            start,
             watched,
             seed=request.seed,
             threads=threads,

@@ -38,6 +38,7 @@ __all__ = [
 ]
 
 _KEEPING_THE_START = AnnealingSettings(hottest=0.1)  # a higher temperature would destroy a good start
+_FROM_A_POLICY = AnnealingSettings(hottest=0.25)  # its routes are better than savings, but not yet good
 _ANNEALING_SECONDS_AT_100 = (
     0.008  # annealing time at 100 customers before the genetic search takes over; see docs/results.md
 )
@@ -88,6 +89,8 @@ class SearchOutcome:
         When it ended, by the same clock.
     is_interrupted
         Whether Ctrl-C ended it.
+    savings_cost
+        Cost of the routes by savings; infinite if there was no time for them.
     """
 
     solution: Solution
@@ -96,6 +99,7 @@ class SearchOutcome:
     trace: tuple[tuple[float, float], ...]
     seconds: float
     is_interrupted: bool = False
+    savings_cost: float = math.inf
 
 
 def search(
@@ -107,6 +111,7 @@ def search(
     threads: int = 1,
     companions: int = 1,
     on_improvement: Callable[[Improvement], None] | None = None,
+    is_by_policy: bool = False,
 ) -> SearchOutcome:
     """Improve a solution until told to stop.
 
@@ -126,18 +131,23 @@ def search(
         Number of instances searched in this process at the same time.
     on_improvement
         Called with better solutions, including the first, but not so often as to slow the search down.
+    is_by_policy
+        Whether a policy built the start: the search then begins hotter than from known routes.
     """
     incumbent = Incumbent(instance, stopping.began, on_improvement)
     has_matrix = instance.distances is not None or instance.size <= LARGEST_MATRIX
     stopping = leave_time_to_close(stopping, instance.size, has_matrix)
     iterations = 0
     is_interrupted = False
+    savings_cost = math.inf
     try:
         if start is not None:
             incumbent.offer(start)
         problem = SearchProblem.from_instance(instance, is_time_up=stopping.is_time_up)
-        is_improved = incumbent.offer(Solution(build_by_near_savings(problem)))
-        settings = _choose_settings(problem, stopping) if is_improved else _KEEPING_THE_START
+        by_savings = build_by_near_savings(problem)
+        savings_cost, is_improved = problem.cost(by_savings), incumbent.offer(Solution(by_savings))
+        kept = _FROM_A_POLICY if is_by_policy else _KEEPING_THE_START
+        settings = _choose_settings(problem, stopping) if is_improved else kept
         if threads > 1:
             searcher = _choose_team(instance, problem, incumbent.solution.routes, settings, stopping, seed, threads)
         else:
@@ -151,7 +161,7 @@ def search(
         pass  # use what there is
     except KeyboardInterrupt:
         is_interrupted = True
-    return incumbent.conclude(iterations, is_interrupted)
+    return replace(incumbent.conclude(iterations, is_interrupted), savings_cost=savings_cost)
 
 
 @cache

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -16,8 +17,9 @@ from dynaroute.search.many import BatchSearchRequest, SideBySide
 from dynaroute.search.search import SearchOutcome
 from dynaroute.solving.building import load_policy, make_strategy, name_policy
 from dynaroute.solving.choose import Approach, load_code
-from dynaroute.solving.options import Observers, SolveOptions
+from dynaroute.solving.options import Decoding, Observers, SolveOptions
 from dynaroute.solving.result import GIVEN, INSERTION, SAVINGS, Result, Start
+from dynaroute.solving.small import load_small_policy
 
 if TYPE_CHECKING:
     from dynaroute.model import Policy
@@ -64,6 +66,7 @@ def search_all(
         instances,
         begin=_choose_beginning(len(instances), options, observers, entered),
         find_start=first.find,
+        is_by_policy=first.is_by_policy,
         seed=options.usual_seed,
         objective=options.objective or "distance",
         on_improvement=observers.on_improvement,
@@ -148,7 +151,17 @@ def _report(instance: Instance, first: _StartRoutes, outcome: SearchOutcome, opt
         iterations=outcome.iterations,
         is_interrupted=outcome.is_interrupted,
     )
-    return replace(result, messages=tuple(filter(None, (*first.messages, result.improvement))))
+    told = _compare_with_savings(first.start, outcome)
+    return replace(result, messages=tuple(filter(None, (*first.messages, told, result.improvement))))
+
+
+def _compare_with_savings(start: Start, outcome: SearchOutcome) -> str:
+    """Say how good the policy's routes were; empty if there were none, or no time for savings."""
+    if start.kind != "policy" or not outcome.trace or math.isinf(outcome.savings_cost):
+        return ""
+    excess = 100 * (outcome.savings_cost / outcome.trace[0][1] - 1)
+    builder = f"{start.model} ({start}) built the first routes"
+    return f"{builder}; savings was {abs(excess):.1f} % {'longer' if excess > 0 else 'shorter'}."
 
 
 @dataclass(frozen=True)
@@ -183,11 +196,23 @@ class _StartRoutesOfAll:
         approach = self.approaches[index]
         if self.starts is not None:
             return _StartRoutes(GIVEN, self.starts[index])
-        if approach.start == "policy":
-            assert self.policy is not None  # it was loaded before
+        if approach.start == "policy" and self.policy is not None:
             return self._build_by_policy(self.policy, self.instances[index], stopping)
+        if approach.start == "policy":
+            return self._build_without_torch(approach, self.instances[index])
         messages = (approach.message,) if approach.message else ()
         return _StartRoutes(INSERTION if approach.start == "insertion" else SAVINGS, messages=messages)
+
+    def is_by_policy(self, index: int) -> bool:
+        """Whether a policy built the routes that were found."""
+        return self.found[index].start.kind == "policy"
+
+    def _build_without_torch(self, approach: Approach, instance: Instance) -> _StartRoutes:
+        """Build greedy routes with a policy that nobody asked for; savings if PyTorch would be needed."""
+        small = load_small_policy(str(approach.model))
+        if small is None:
+            return _StartRoutes(SAVINGS)
+        return _StartRoutes(Start.by_policy(small.name, Decoding()), small.build(instance))
 
     def _build_by_policy(self, policy: Policy, instance: Instance, stopping: Stopping) -> _StartRoutes:
         from dynaroute.solving.in_time import build_in_time

@@ -22,7 +22,7 @@ from dynaroute.solving.building import date_weights
 from dynaroute.solving.options import SolveOptions
 from dynaroute.weights import find_model, shipped_models
 
-__all__ = ["SmallPolicy", "find_small_policy"]
+__all__ = ["SmallPolicy", "find_small_policy", "load_small_policy"]
 
 Floats = NDArray[np.float32]
 
@@ -49,7 +49,12 @@ def find_small_policy(instances: Sequence[Instance], model: object, options: Sol
         return None
     if sum(instance.size for instance in instances) > _MOST_CUSTOMERS:
         return None
-    folder = find_model(model)
+    return load_small_policy(model)
+
+
+def load_small_policy(name: str) -> SmallPolicy | None:
+    """Load a shipped policy without PyTorch; None if it has other equations than this module knows."""
+    folder = find_model(name)
     return _load_once(folder, date_weights(folder))
 
 

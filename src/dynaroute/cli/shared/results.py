@@ -340,4 +340,7 @@ def _name_job(job: SolveJob) -> str:
 
 
 def _describe_run(result: Result) -> str:
-    return f"{show_text(result.model_and_method, LONGEST_NAME)}, {result.seconds:.2f} s"
+    if result.model is None or result.limit is None:
+        return f"{show_text(result.model_and_method, LONGEST_NAME)}, {result.seconds:.2f} s"
+    builder = show_text(f"{result.model} ({result.start})", LONGEST_NAME)
+    return f"{builder}, improved for {result.seconds:.1f} s"
