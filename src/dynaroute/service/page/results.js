@@ -34,7 +34,7 @@ function figures(run, isRunning) {
   const routes = run.routes.length === least ? "the fewest possible" : `at least ${least} needed`;
   const label = make("span", { class: "cost-label", text: "Cost" });
   const cost = make("p", { class: "cost" }, label, make("span", { class: "cost-value", text: formatLength(run.instance, run.cost) }));
-  const how = isRunning ? "Searching…" : describe(run);
+  const how = isRunning ? (run.why ?? "Searching…") : describe(run);
   const count = make("span", { text: `${countOf(run.routes.length, "route")} (${routes})` });
   const facts = make("p", { class: "headline-facts" }, count, make("span", { text: how }));
   const notes = (run.messages ?? []).map((text) => make("p", { class: "headline-note", text }));

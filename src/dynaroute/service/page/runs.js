@@ -34,9 +34,9 @@ export async function judged(api, run) {
   return { ...run, unserved, violations: faults };
 }
 
-/** What built the first routes: a model, savings or insertion. */
-export function builderOf({ model, method }) {
-  return model ?? method.split(" + ")[0];
+/** What built the first routes that were shown: a model, savings or insertion. */
+export function builderOf({ first, model, method }) {
+  return first?.model ?? model ?? method.split(" + ")[0];
 }
 
 /** Legs that both runs drive. */

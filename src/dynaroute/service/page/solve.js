@@ -5,15 +5,17 @@ import { ApiError } from "./api.js";
 import { byId, make, reveal } from "./dom.js";
 import { formatLength } from "./lengths.js";
 import { announce, clearNotice, showError, showNote } from "./notices.js";
-import { countOf } from "./numbers.js";
+import { countOf, formatSeconds } from "./numbers.js";
 import { withoutLocked } from "./routes.js";
-import { judged, makeRun } from "./runs.js";
+import { builderOf, judged, makeRun } from "./runs.js";
 import { findRun, isLocked, isSearching, keepRun } from "./state.js";
 
 const FOLLOW_DELAY = 120; // milliseconds without changes before an edited problem is solved again
 const ANNOUNCE_EVERY = 3000; // milliseconds between spoken improvements
 const SHOW_EVERY = 80; // milliseconds between drawn improvements
 const MOST_SNAPSHOTS = 200; // improvements kept for playback
+const GROW_FOR = 1200; // milliseconds in which the policy's routes appear one by one
+const MOST_TO_GROW = 1000; // customers; a policy takes seconds for more
 const EXPLAIN_AFTER = 5000; // milliseconds without routes before the page says why
 const WHY_NO_ROUTES = {
   queued: "Waiting for other searches to end…",
@@ -37,10 +39,23 @@ export function optionsOf(request) {
   return options;
 }
 
+/** Whether a policy can build routes for an instance at once. */
+function suitsPolicy({ customers, vehicles }) {
+  const isPlain = !vehicles && customers.every(({ window, service }) => !window && !service);
+  return isPlain && customers.length <= MOST_TO_GROW;
+}
+
 /** If there are too many snapshots, drop every second one, but keep the first, built by the policy, and the last. */
 function thin(snapshots) {
   if (snapshots.length <= MOST_SNAPSHOTS) return snapshots;
   return snapshots.filter((_, index) => index % 2 === 0 || index === snapshots.length - 1);
+}
+
+/** What the policy did at once, and what the search began from. */
+function describeFirst(instance, first, result) {
+  const built = `${first.model} built routes of ${formatLength(instance, first.cost)} in ${formatSeconds(first.seconds)}.`;
+  if (result.model !== null || result.trace.length === 0) return built;
+  return `${built} The search began from ${builderOf(result)}, with ${formatLength(instance, result.trace[0].cost)}.`;
 }
 
 export class SolveCard {
@@ -56,6 +71,7 @@ export class SolveCard {
   #runCount = 0;
   #spokenAt = 0;
   #found = []; // improvements not yet shown
+  #isGrowing = false; // the policy's routes are appearing
   #showTimer = null;
   #stopping = null; // id of the job that is being stopped
   #explainTimer = null;
@@ -115,6 +131,7 @@ export class SolveCard {
   }
 
   async #search(instance, request, part) {
+    const first = await this.#buildFirst(request, part);
     const job = await this.#api.startJob({ ...part.instance, options: optionsOf(request) });
     if (this.#store.state.instance !== instance) {
       await this.#api.stopJob(job.id); // edited before it began: nobody waits for it
@@ -122,9 +139,10 @@ export class SolveCard {
     }
     const began = performance.now();
     this.#found = []; // may be left from a broken stream
-    const search = { id: job.id, instance, request, began, routes: [], trace: [], snapshots: [] };
+    const search = { id: job.id, instance, request, began, first, routes: [], trace: [], snapshots: [] };
     this.#store.update({ search, playback: null });
     this.#tick();
+    if (first !== null) this.#grow(job.id, first);
     this.#explainTimer = setTimeout(() => this.#explain(job.id), EXPLAIN_AFTER);
     try {
       const { result, error } = await this.#watch(job.id, part);
@@ -137,9 +155,33 @@ export class SolveCard {
     }
   }
 
+  /** The routes that a policy builds at once, to show while the search begins; null if savings or insertion are used. */
+  async #buildFirst(request, part) {
+    if (request.model === "savings" || !suitsPolicy(part.instance)) return null;
+    const answer = await this.#api.solve({ ...part.instance, options: optionsOf({ ...request, method: "greedy" }) });
+    return answer.model === null ? null : part.whole(answer);
+  }
+
+  /** Let the policy's routes appear one by one, before the improvements of the search are shown. */
+  async #grow(id, first) {
+    this.#isGrowing = !matchMedia("(prefers-reduced-motion: reduce)").matches;
+    const count = first.routes.length;
+    for (let shown = this.#isGrowing ? 1 : count; shown <= count; shown += 1) {
+      const { search } = this.#store.state;
+      if (search?.id !== id || search.snapshots.length > 1) break;
+      const part = { routes: first.routes.slice(0, shown), loads: first.loads, lengths: first.route_costs };
+      const trace = [[first.seconds, first.cost]];
+      this.#store.update({ search: { ...search, ...part, cost: first.cost, trace, snapshots: [first] } });
+      if (this.#isGrowing) await new Promise((resolve) => setTimeout(resolve, GROW_FOR / count));
+    }
+    this.#isGrowing = false;
+    this.#showFound();
+  }
+
   /** Say every few seconds why there are no routes yet. */
   async #explain(id) {
-    const isWaiting = () => this.#store.state.search?.id === id && this.#store.state.search.trace.length === 0;
+    const hasFound = ({ first, trace }) => trace.length > (first === null ? 0 : 1);
+    const isWaiting = () => this.#store.state.search?.id === id && !hasFound(this.#store.state.search);
     const job = isWaiting() ? await this.#api.job(id).catch(() => null) : null; // without contact, the stream ends too
     if (!isWaiting()) return;
     const why = WHY_NO_ROUTES[job?.state];
@@ -152,14 +194,17 @@ export class SolveCard {
   }
 
   #keepSearch(instance, request, result) {
-    const { routes, snapshots } = this.#store.state.search;
-    return this.#keep(makeRun(this.#nextId(), instance, request, aligned(routes, result), snapshots));
+    const { routes, snapshots, first } = this.#store.state.search;
+    const told = first === null ? [] : [describeFirst(instance, first, result)];
+    const answer = { ...aligned(routes, result), messages: [...told, ...result.messages] };
+    return this.#keep({ ...makeRun(this.#nextId(), instance, request, answer, snapshots), first });
   }
 
   /** Show improvements as they come; resolves to the finished job. */
   async #watch(id, part) {
     for await (const { name, data } of this.#api.events(id)) {
       if (name === "end") {
+        this.#isGrowing = false;
         this.#showFound();
         return data;
       }
@@ -170,9 +215,11 @@ export class SolveCard {
 
   /** Collect improvements, and show only the last of each short interval. */
   #improve(improvement) {
-    const before = this.#found.at(-1) ?? this.#store.state.search;
+    const { search } = this.#store.state;
+    if (search.first !== null && improvement.cost >= search.first.cost) return; // not yet better than the policy
+    const before = this.#found.at(-1) ?? (this.#isGrowing ? search.first : search);
     this.#found.push(aligned(before.routes, improvement));
-    this.#showTimer ??= setTimeout(() => this.#showFound(), SHOW_EVERY);
+    if (!this.#isGrowing) this.#showTimer ??= setTimeout(() => this.#showFound(), SHOW_EVERY);
   }
 
   #showFound() {
