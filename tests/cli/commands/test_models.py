@@ -43,6 +43,9 @@ def test_json_describes_each_model(shipped: Path) -> None:
         "kind": "AM-D",
         "parameters": count_parameters(make_policy().config),
         "minutes": 12.5,
+        "trajectories": None,
+        "hardware": "",
+        "recipe": "",
         "greedy_lengths": {"20": 6.28, "50": 11.1},
     }
     assert static == {
@@ -54,6 +57,9 @@ def test_json_describes_each_model(shipped: Path) -> None:
         "kind": "AM",
         "parameters": count_parameters(SMALL_AM),
         "minutes": None,
+        "trajectories": None,
+        "hardware": "",
+        "recipe": "",
         "greedy_lengths": {},
     }
 
@@ -78,3 +84,19 @@ def test_damaged_weights_are_named(shipped: Path) -> None:
     (shipped / "am" / "model.safetensors").write_bytes(b"cut")
 
     assert_refused(invoke("models"), "model.safetensors", "damaged")
+
+
+def test_card_tells_what_a_model_is_for_and_how_it_was_trained(shelf: Path) -> None:
+    recipe = "n=20: REINFORCE; then n=50: REINFORCE"
+    card = ModelCard(name="amd-20", size=20, minutes=12.5, recipe=recipe, greedy_lengths={"20": 6.28})
+    make_policy(card=card).save_pretrained(shelf / "amd-20")
+
+    told = invoke("models", "amd-20").stdout
+
+    for words in ("sizes nearest to 20", "12.5 min", "6.280 at n=20", "1. n=20: REINFORCE", "2. n=50: REINFORCE"):
+        assert words in told
+    assert invoke_json("models", "amd-20")["recipe"] == recipe
+
+
+def test_card_of_an_unknown_model_is_refused() -> None:
+    assert_refused(invoke("models", "nobody"), "there is no model")
