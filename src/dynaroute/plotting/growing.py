@@ -17,7 +17,7 @@ from dynaroute.problem.solution import Solution
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["plot_growing"]
+__all__ = ["plot_growing", "plot_side_by_side"]
 
 PANELS = 4  # before the finished routes
 PANEL_INCHES = 3.1
@@ -64,24 +64,55 @@ def plot_growing(
         points = panel.scatter(x, y, c=changes[driven], s=26, cmap=MAP, vmin=0, vmax=most, zorder=3)
         left = int(np.isfinite(changes[driven]).sum())
         title = f"{driven} routes driven: encode the {left} left" if driven else f"Encode all {left} customers"
-        panel.set_title(title, loc="left", fontsize=9, color=INK)
+        _frame(panel, plane, title)
     bar = figure.colorbar(points, ax=axes[2], shrink=0.9, pad=0.02)
     bar.set_label("how far its encoding has moved since the first", fontsize=8, color=INK)
     bar.ax.tick_params(labelsize=8)
     for panel, found, title in zip(axes[PANELS:], (solution, better), titles, strict=True):
-        paints = colour_routes(instance, found)
-        _draw_routes(panel, plane, found.routes, paints)
-        for route, paint in zip(found.routes, paints, strict=True):
-            panel.scatter(plane.points[list(route), 0], plane.points[list(route), 1], color=paint, s=12, zorder=3)
-        panel.set_title(title, loc="left", fontsize=9, color=INK)
-    for panel in axes:
-        panel.set(xticks=[], yticks=[], aspect=plane.aspect)
-        panel.spines[:].set_color("#c9ccd1")
-        panel.plot(*plane.points[0], "s", color=INK, markersize=7, markeredgecolor="white", zorder=5)
+        _draw_finished(panel, instance, found, title)
     figure.suptitle(
         "The dynamic attention model: encode, drive a route, encode what is left", x=0.01, ha="left", color=INK
     )
     return axes[0]
+
+
+def plot_side_by_side(instance: Instance, solutions: Sequence[Solution], titles: Sequence[str]) -> Axes:
+    """Plot several solutions of one instance, each with its title.
+
+    Parameters
+    ----------
+    instance
+        An instance with coordinates.
+    solutions, titles
+        What to plot, and what is written above each.
+
+    Returns
+    -------
+    Axes
+        The first panel; its figure holds all.
+    """
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(len(solutions) * PANEL_INCHES, 1.1 * PANEL_INCHES), layout="constrained")
+    axes: list[Axes] = figure.subplots(1, len(solutions), squeeze=False).ravel().tolist()
+    for panel, solution, title in zip(axes, solutions, titles, strict=True):
+        _draw_finished(panel, instance, solution, title)
+    return axes[0]
+
+
+def _draw_finished(ax: Axes, instance: Instance, solution: Solution, title: str) -> None:
+    plane, colours = project(instance), colour_routes(instance, solution)
+    _draw_routes(ax, plane, solution.routes, colours)
+    for route, colour in zip(solution.routes, colours, strict=True):
+        ax.scatter(plane.points[list(route), 0], plane.points[list(route), 1], color=colour, s=12, zorder=3)
+    _frame(ax, plane, title)
+
+
+def _frame(ax: Axes, plane: DrawnPlane, title: str) -> None:
+    ax.set(xticks=[], yticks=[], aspect=plane.aspect)
+    ax.set_title(title, loc="left", fontsize=9, color=INK)
+    ax.spines[:].set_color("#c9ccd1")
+    ax.plot(*plane.points[0], "s", color=INK, markersize=7, markeredgecolor="white", zorder=5)
 
 
 def _draw_routes(ax: Axes, plane: DrawnPlane, routes: Sequence[Sequence[int]], colours: Sequence[str]) -> None:

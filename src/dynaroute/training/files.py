@@ -44,6 +44,7 @@ RUN_FILES = (
     "model.safetensors",
     "README.md",
     "curve.png",
+    "routes.png",
 )
 
 RESUME_REMEDY = (

@@ -51,7 +51,7 @@ def test_a_minute_on_the_cpu_teaches_something(tmp_path: Path) -> None:
     best = json.loads(result.stdout)["validation_length"]
     assert best < 0.75 * lines[0]["validation"]  # a random policy drives home far too often
     assert Policy.from_pretrained(out).card.size == 10
-    assert {"plan.toml", "metrics.jsonl", "last.pt", "best.pt", "curve.png", "tensorboard"} <= {
+    assert {"plan.toml", "metrics.jsonl", "last.pt", "best.pt", "curve.png", "routes.png", "tensorboard"} <= {
         path.name for path in out.iterdir()
     }
 
@@ -121,15 +121,16 @@ def test_a_plan_is_read_from_a_file_and_changed_by_options(tmp_path: Path) -> No
 
 
 def test_on_a_cpu_updates_and_validations_are_small_unless_said_otherwise(tmp_path: Path) -> None:
-    options = ["--size", "2", "--samples", "2", "--updates", "1", "--device", "cpu"]
+    options = ["--size", "2", "--updates", "1", "--device", "cpu"]
     assert invoke("train", *options, "--out", tmp_path / "usual").exit_code == 0
     usual = (tmp_path / "usual" / "plan.toml").read_text()
-    assert "instances = 64\n" in usual
+    assert {"instances = 32", "samples = 16", "replayed = 2"} <= set(usual.splitlines())
     assert "validation_count = 500\n" in usual
-    said = ["--instances", "65", "--validation-count", "5"]
+    said = ["--instances", "65", "--samples", "2", "--validation-count", "5"]
     assert invoke("train", *options, *said, "--out", tmp_path / "said").exit_code == 0
     changed = (tmp_path / "said" / "plan.toml").read_text()
-    assert "instances = 65\n" in changed
+    assert {"instances = 65", "samples = 2"} <= set(changed.splitlines())
+    assert "replayed" not in changed  # all are learned from
     assert "validation_count = 5\n" in changed
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 from contextlib import nullcontext
+from copy import deepcopy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,7 @@ from dynaroute.training.files import RUN_FILES
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from dynaroute.model import Policy
     from dynaroute.training.files import Reference
     from dynaroute.training.plan.plan import TrainingPlan
     from dynaroute.training.run.state import Outcome
@@ -145,6 +147,9 @@ def _describe_time(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
+_DRAWN_SEED = 4321  # as of the validation sets
+
+
 def run_training(
     folder: Path,
     plan: TrainingPlan | None,
@@ -197,6 +202,7 @@ def run_training(
     else:
         model = settled.init
     policy = load_policy(make_policy(settled, model), ranks.device)
+    before = None if is_begun and settled.init is not None else deepcopy(policy)
     if chosen == "cpu" and ranks.writes:
         print_note("no GPU is used; training on the CPU is only good for trying things out.")
     if plan is not None and ranks.writes:
@@ -216,7 +222,7 @@ def run_training(
             write_plan(settled, folder / "plan.toml")
         outcome = trainer.run()
     if ranks.writes:
-        _finish(folder, settled, outcome, json)
+        _finish(folder, settled, outcome, before, json)
     del trainer, policy
     ranks.leave()
     if outcome.is_interrupted:
@@ -252,16 +258,33 @@ def _make_folder(folder: Path) -> None:
         ) from error
 
 
-def _finish(folder: Path, plan: TrainingPlan, outcome: Outcome, json: bool) -> None:
-    from dynaroute.cli.training.run import find_references
+def _finish(folder: Path, plan: TrainingPlan, outcome: Outcome, before: Policy | None, json: bool) -> None:
     from dynaroute.training.files import save_learning_curve
 
     references = find_references(plan)
     # printed first, so that a failing plot cannot hide it
     _print_outcome(folder, outcome, references.get(plan.stages[-1].size), json)
     picture = save_learning_curve(folder, references)
+    drawn = ""
+    if before is not None and (folder / "config.json").exists():
+        drawn = f", its routes before and after are {_draw_routes(folder, plan.stages[-1].size, before)}"
     if not json:
-        print_line(f"The learning curve is {picture}; use the model with --model {folder}")
+        print_line(f"The learning curve is {picture}{drawn}; use the model with --model {folder}")
+
+
+def _draw_routes(folder: Path, size: int, before: Policy) -> Path:
+    """Draw what the policy made of the same instance before and after the run."""
+    from dynaroute.draw import draw_published_set
+    from dynaroute.plotting.growing import plot_side_by_side
+    from dynaroute.plotting.pictures import save_figure
+    from dynaroute.solving.solve import solve
+
+    (instance,) = draw_published_set(size, 1, seed=_DRAWN_SEED).instances()
+    first, last = (solve(instance, model=model, device="cpu") for model in (before.cpu(), folder))
+    titles = [f"{when}: {result.cost:.3f}" for when, result in (("before", first), ("after", last))]
+    axes = plot_side_by_side(instance, [first.solution, last.solution], titles)
+    save_figure(axes, folder / "routes.png")
+    return folder / "routes.png"
 
 
 def _print_outcome(folder: Path, outcome: Outcome, reference: Reference | None, json: bool) -> None:
