@@ -168,6 +168,19 @@ def test_advice_about_a_sheet_is_followed_on_that_sheet(first: str, tmp_path: Pa
     assert follow("info", week, "--capacity", "500") == [""]
 
 
+@pytest.mark.parametrize("has_cover", [True, False])
+def test_advice_is_about_the_sheet_with_places_where_another_one_lists_vehicles(
+    has_cover: bool, tmp_path: Path
+) -> None:
+    vans: list[list[object]] = [["Fahrzeug", "Anzahl", "Kapazität"], ["Van", 2, 500]]
+    stops: list[list[object]] = [["Kunde", "Lat", "Lon", "Lfg (kg)"], *(row[:4] for row in STOPS[1:])]
+    week = save_book(tmp_path, **({"Deckblatt": COVER} if has_cover else {}), Fuhrpark=vans, Touren=stops)
+    refusal = invoke("info", week, "--capacity", "500")
+
+    assert "--columns 'Lfg (kg)=demand'" in refusal.stderr
+    assert follow("info", week, "--capacity", "500") == [""]
+
+
 def test_a_second_capacity_can_be_ignored(tmp_path: Path) -> None:
     vans = save(tmp_path, "vans.csv", "name;Kapazität;Nutzlast\nvan;9;4\n")
     stops = save(tmp_path, "stops.csv", "id,x,y,demand\n0,0,0,0\nA,1,1,1\n")

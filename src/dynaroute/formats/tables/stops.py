@@ -42,7 +42,7 @@ from dynaroute.formats.unsupported import find_request
 from dynaroute.problem.details import Details
 from dynaroute.problem.instance import Instance
 
-__all__ = ["ReadingOptions", "has_header", "parse_stops"]
+__all__ = ["ReadingOptions", "has_header", "has_places", "parse_stops"]
 
 _GLOBE, _PLANE = ("lat", "lon"), ("x", "y")
 _WANTED = tuple(frozenset((*axes, "demand")) for axes in (_GLOBE, _PLANE, ("position",)))
@@ -89,15 +89,26 @@ class ReadingOptions:
 
 def has_header(grid: Grid, columns: Renames, ignored: Ignored = NOTHING_IGNORED) -> bool:
     """Whether a sheet contains a table of stops, judging by its header."""
+    roles = _find_roles(grid, columns, ignored)
+    return roles is None or ("demand" in roles and bool(roles - {"demand", "capacity"}))  # those may be of vehicles
+
+
+def has_places(grid: Grid, columns: Renames, ignored: Ignored = NOTHING_IGNORED) -> bool:
+    """Whether a sheet may contain a table of stops, since its header has positions, although it has no demands."""
+    roles = _find_roles(grid, columns, ignored)
+    return roles is not None and bool(roles & {"lat", "lon", "x", "y", "position"})
+
+
+def _find_roles(grid: Grid, columns: Renames, ignored: Ignored) -> set[str] | None:
+    """Find out which columns a sheet has; None if two have the same meaning, which reading it reports."""
     if not grid.rows:
-        return False
+        return set()
     try:
-        header = find_header(grid, STOPS, columns, _WANTED, ignored)
+        return set(find_header(grid, STOPS, columns, _WANTED, ignored).columns)
     except OptionError:
-        return False  # the user named columns of another sheet
+        return set()  # the user named columns of another sheet
     except DynarouteError:
-        return True  # reading it reports the two columns that have the same meaning
-    return "demand" in header.columns and len(header.columns) > 1
+        return None
 
 
 def parse_stops(grid: Grid, reading: ReadingOptions, source: str) -> Instance:

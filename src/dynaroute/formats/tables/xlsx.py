@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dynaroute.formats.tables.cells.workbook import cut_workbook
-from dynaroute.formats.tables.stops import ReadingOptions, has_header, parse_stops
+from dynaroute.formats.tables.stops import ReadingOptions, has_header, has_places, parse_stops
 from dynaroute.problem.instance import Instance
 
 __all__ = ["parse_xlsx"]
@@ -27,6 +27,10 @@ def parse_xlsx(content: bytes, reading: ReadingOptions, source: str) -> Instance
         If it is not a workbook, has no such sheet, or its table is not a valid problem.
     """
     grid = cut_workbook(
-        content, reading.sheet, lambda sheet: has_header(sheet, reading.columns, reading.ignored), source
+        content,
+        reading.sheet,
+        lambda sheet: has_header(sheet, reading.columns, reading.ignored),
+        source,
+        lambda sheet: has_places(sheet, reading.columns, reading.ignored),
     )
     return parse_stops(grid, reading, source)

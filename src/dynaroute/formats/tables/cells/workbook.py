@@ -53,7 +53,13 @@ _DAMAGES = (
 _SAVE_AS = "Open it in a spreadsheet program and save it as an Excel workbook (.xlsx), or as CSV."
 
 
-def cut_workbook(content: bytes, sheet: str | None, has_header: Callable[[Grid], bool], source: str) -> Grid:
+def cut_workbook(
+    content: bytes,
+    sheet: str | None,
+    has_header: Callable[[Grid], bool],
+    source: str,
+    is_likely: Callable[[Grid], bool] = lambda grid: False,
+) -> Grid:
     """Read the rows of one sheet.
 
     Parameters
@@ -66,6 +72,8 @@ def cut_workbook(content: bytes, sheet: str | None, has_header: Callable[[Grid],
         Whether a sheet has a header.
     source
         The file's path, for notes.
+    is_likely
+        Whether a sheet without such a header is likelier than others; errors then name its columns.
 
     Raises
     ------
@@ -83,6 +91,7 @@ def cut_workbook(content: bytes, sheet: str | None, has_header: Callable[[Grid],
         if not visible:
             raise FormatError("the workbook has no visible sheet.", remedy="Show one, or name one: --sheet NAME.")
         first: Grid | None = None
+        likely: Grid | None = None
         for found in visible:
             grid = _cut_sheet(workbook, found)
             if has_header(grid):
@@ -92,11 +101,13 @@ def cut_workbook(content: bytes, sheet: str | None, has_header: Callable[[Grid],
                 return grid
             if first is None and grid.rows:
                 first = grid
+            if likely is None and is_likely(grid):
+                likely = grid
         others = [f"{other.title} ({'hidden' if other.sheet_state != 'visible' else 'visible'})" for other in sheets]
         warn_of_input(source, f"no visible sheet has a known header; the sheets are {show_list(others)}.")
         if first is None:
             raise FormatError("the visible sheets are empty.", remedy="Name another sheet: --sheet NAME.")
-        return first
+        return likely or first
 
 
 def find_excess(content: bytes, most: int | None = None) -> str | None:
