@@ -6,15 +6,17 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from dynaroute.base.vocabulary import Objective
+from dynaroute.search.rules import RulesCode
 
 if TYPE_CHECKING:
     from dynaroute.batch import InstanceBatch, RouteBatch
     from dynaroute.problem.instance import Instance
     from dynaroute.problem.solution import Solution
 
-__all__ = ["IMPROVERS", "Improver", "MachineCode", "load_machine_code", "needs_limits"]
+__all__ = ["IMPROVERS", "Improver", "MachineCode", "UsualCode", "load_machine_code", "needs_limits"]
 
-MachineCode = Literal["2opt", "local", "search", "large", "limits"]  # large: without a matrix
+UsualCode = Literal["2opt", "local", "search", "large", "limits", "rules"]  # large: without a matrix
+MachineCode = UsualCode | RulesCode
 
 
 class Improver(Protocol):
@@ -97,6 +99,10 @@ def _load(code: MachineCode) -> None:
         from dynaroute.search.with_limits.search import load_machine_code_of_fleets
 
         load_machine_code_of_fleets()
+    elif code.startswith("rules"):
+        from dynaroute.search.with_limits.search import load_machine_code_of_rules
+
+        load_machine_code_of_rules(code)
     else:
         from dynaroute.search.search import load_machine_code_of_large, load_machine_code_of_search
 

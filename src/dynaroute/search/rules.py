@@ -2,14 +2,74 @@
 
 from __future__ import annotations
 
-from dynaroute.problem.instance import Instance
+from typing import TYPE_CHECKING, Literal
+
 from dynaroute.problem.rules import refuse_other_rules
 
-__all__ = ["SEARCHED_RULES", "refuse_unsearched_rules"]
+if TYPE_CHECKING:
+    from dynaroute.problem.instance import Instance
 
-SEARCHED_RULES: frozenset[str] = frozenset()
+__all__ = ["SEARCHED_RULES", "RulesCode", "name_rules_code", "refuse_unsearched_rules"]
+
+# versions of the machine code: what a problem does not need is not compiled
+RulesCode = Literal[
+    "rules",
+    "rules with shipments",
+    "rules with prizes",
+    "rules with shipments and prizes",
+    "rules with driving",
+    "rules with shipments and driving",
+]
+
+SEARCHED_RULES = frozenset(
+    {
+        "not_together",
+        "same_vehicle",
+        "release",
+        "late_costs",
+        "breaks",
+        "backhauls",
+        "costs",
+        "dimensions",
+        "initial_load",
+        "max_driving",
+        "overtime",
+        "pickups",
+        "places",
+        "priorities",
+        "prizes",
+        "service_factor",
+        "shipments",
+        "skills",
+        "speed_factor",
+        "windows",
+    }
+)
 
 
 def refuse_unsearched_rules(instance: Instance) -> None:
     """Raise if an instance has a rule that the search does not keep yet."""
     refuse_other_rules(instance.rules, SEARCHED_RULES, "the search")
+
+
+def name_rules_code(instance: Instance) -> RulesCode:
+    """The version of the machine code that the search needs for an instance with rules.
+
+    Parameters
+    ----------
+    instance
+        Its rules choose the version.
+    """
+    if _needs_driving(instance):
+        return "rules with driving" if instance.partners is None else "rules with shipments and driving"
+    if instance.optional is None:
+        return "rules" if instance.partners is None else "rules with shipments"
+    return "rules with prizes" if instance.partners is None else "rules with shipments and prizes"
+
+
+def _needs_driving(instance: Instance) -> bool:
+    """Whether routes must be driven stop by stop to know their times."""
+    if not instance.rules.isdisjoint(("breaks", "late_costs", "release", "reload")):
+        return True
+    has_durations = any(kind.max_duration or kind.time_cost or kind.overtime for kind in instance.fleet)
+    return has_durations and "windows" in instance.rules

@@ -21,6 +21,7 @@ from dynaroute.base.memory import (
 )
 from dynaroute.problem.instance import Instance
 from dynaroute.search.improvers import MachineCode, load_machine_code, needs_limits
+from dynaroute.search.rules import name_rules_code
 from dynaroute.solving.options import SolveOptions, choose_search_seconds
 from dynaroute.solving.result import StartKind
 
@@ -156,7 +157,7 @@ def _list_machine_code(instance: Instance, options: SolveOptions) -> list[Machin
     if options.improver != "search":
         return [options.improver]
     if needs_limits(instance, options.objective):
-        return ["search", "limits"]
+        return ["search", "limits", *([name_rules_code(instance)] if instance.rules else [])]
     is_large = instance.distances is None and instance.size > LARGEST_MATRIX
     return ["search", "large"] if is_large else ["search"]
 

@@ -11,7 +11,15 @@ from dynaroute.search.core.random_numbers import make_random_state
 from dynaroute.search.with_limits.log import FleetLog, make_fleet_log
 from dynaroute.search.with_limits.problem import FleetProblem
 from dynaroute.search.with_limits.recreate import put_back
-from dynaroute.search.with_limits.tours import BEFORE, ROUTE, USED, FleetTours, make_fleet_tours
+from dynaroute.search.with_limits.state import (
+    BEFORE,
+    ROUTE,
+    USED,
+    FleetTours,
+)
+from dynaroute.search.with_limits.tours import (
+    make_fleet_tours,
+)
 
 _LINE = np.array([[0.0, 0.0], [10.0, 0.0], [20.0, 0.0], [30.0, 0.0], [31.0, 0.0]])
 

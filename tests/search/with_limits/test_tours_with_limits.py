@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from dynaroute.problem.timetable import can_drive
 from dynaroute.search.with_limits.problem import FleetProblem, FleetRoutes
-from dynaroute.search.with_limits.tours import (
+from dynaroute.search.with_limits.state import (
     AFTER,
     BEFORE,
     FIRST,
@@ -20,6 +20,8 @@ from dynaroute.search.with_limits.tours import (
     SLOT_AT,
     USED,
     FleetTours,
+)
+from dynaroute.search.with_limits.tours import (
     change_kind,
     insert_stop,
     is_within_limits,

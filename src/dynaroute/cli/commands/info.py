@@ -66,8 +66,8 @@ def info(
 
 def _describe_instance(instance: Instance) -> tuple[Document, list[tuple[str, str]]]:
     model, reason = _choose_model(instance)
-    demands = _find_range(instance.shown_demand(demand) for demand in _first_amounts(instance))
-    total = plain_number(instance.shown_demand(sum(_first_amounts(instance))))
+    demands = _find_range(instance.shown_demand(demand) for demand in instance.demands[1:].tolist())
+    total = plain_number(instance.shown_demand(int(instance.demands.sum())))
     document: Document = {
         "kind": "instance",
         "name": instance.name,
@@ -97,12 +97,6 @@ def _describe_instance(instance: Instance) -> tuple[Document, list[tuple[str, st
     return document, facts
 
 
-def _first_amounts(instance: Instance) -> list[int]:
-    """The demands of all customers, in the first dimension of loads."""
-    amounts: list[int] = instance.demands[1:].reshape(instance.size, -1)[:, 0].tolist()
-    return amounts
-
-
 def _choose_model(instance: Instance) -> tuple[str, str]:
     """Return the model that would build first routes, and why."""
     from dynaroute.weights.choice import choose_model
@@ -126,7 +120,7 @@ def _describe_set(instances: Sequence[Instance]) -> tuple[Document, list[tuple[s
         "customers": _find_range(instance.size for instance in instances),
         "capacity": _find_range(instance.shown_demand(instance.capacity) for instance in instances),
         "demand": _find_range(
-            instance.shown_demand(extreme(_first_amounts(instance))) for instance in instances for extreme in (min, max)
+            instance.shown_demand(extreme(instance.demands[1:])) for instance in instances for extreme in (min, max)
         ),
         "minimum_routes": _find_range(instance.minimum_routes for instance in instances),
     }

@@ -40,12 +40,6 @@ _KEYS = frozenset(
         "iterations",
         "interrupted",
         "trace",
-        "length",
-        "hours",
-        "money",
-        "left_out",
-        "breaks",
-        "trips",
     }
 )
 

@@ -18,7 +18,12 @@ from typing import Any, TypeVar, cast
 
 import numba
 import numpy as np
+from numba.core import ir, types
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
+from numba.core.compiler import CompilerBase, DefaultPassBuilder
+from numba.core.compiler_machinery import FunctionPass, register_pass
+from numba.core.ir_utils import get_definition, guard
+from numba.core.untyped_passes import RewriteSemanticConstants
 from numba.misc.appdirs import AppDirs
 from numpy.typing import NDArray
 
@@ -140,8 +145,59 @@ class _Cache(FunctionCache):
             super().save_overload(signature, compiled_code)
 
 
+@register_pass(mutates_CFG=False, analysis_only=False)
+class _ReadSwitches(FunctionPass):
+    """Replaces `len(argument.field)` by a number where the field is a tuple.
+
+    So the branches that a problem never takes are dropped before their types are inferred, and nothing in them is
+    compiled. Numba does the same for the length of an argument itself.
+    """
+
+    _name = "dynaroute_read_switches"
+
+    def __init__(self) -> None:
+        FunctionPass.__init__(self)
+
+    def run_pass(self, state: Any) -> bool:
+        code, is_changed = state.func_ir, False
+        for block in code.blocks.values():
+            for assignment in block.find_insts(ir.Assign):
+                length = guard(_find_length, assignment.value, code, state.args)
+                if length is not None:
+                    known = code._definitions[assignment.target.name]
+                    constant = ir.Const(length, assignment.loc)
+                    known[known.index(assignment.value)] = constant
+                    assignment.value, is_changed = constant, True
+        return is_changed
+
+
+def _find_length(value: Any, code: Any, arguments: Any) -> int | None:
+    """The length of the tuple in `len(argument.field)`; None for any other expression."""
+    if not isinstance(value, ir.Expr) or value.op != "call" or len(value.args) != 1:
+        return None
+    called, field = get_definition(code, value.func), get_definition(code, value.args[0])
+    if getattr(called, "value", None) is not len or not isinstance(field, ir.Expr) or field.op != "getattr":
+        return None
+    owner = get_definition(code, field.value)
+    kind = arguments[owner.index] if isinstance(owner, ir.Arg) else None
+    if not isinstance(kind, types.NamedTuple):
+        return None
+    own = kind.types[kind.fields.index(field.attr)]
+    return len(own) if isinstance(own, types.BaseTuple) else None
+
+
+class _Compiler(CompilerBase):
+    """Numba's compiler for machine code, which reads switches first."""
+
+    def define_pipelines(self) -> list[Any]:
+        passes = DefaultPassBuilder.define_nopython_pipeline(self.state)
+        passes.add_pass_after(_ReadSwitches, RewriteSemanticConstants)
+        passes.finalize()
+        return [passes]
+
+
 def _compile(function: _Function, options: dict[str, Any]) -> _Function:
-    dispatcher = numba.njit(**options)(function)
+    dispatcher = numba.njit(pipeline_class=_Compiler, **options)(function)
     with suppress(RuntimeError):  # no cache folder
         dispatcher._cache = _Cache(function)  # like `cache=True`, but in our folder
     return cast(_Function, dispatcher)

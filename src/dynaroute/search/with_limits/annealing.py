@@ -24,7 +24,17 @@ from dynaroute.search.with_limits.log import make_fleet_log
 from dynaroute.search.with_limits.plans import FleetPlans, PricedRoutes, cross_plans
 from dynaroute.search.with_limits.problem import FleetProblem, FleetRoutes
 from dynaroute.search.with_limits.ruin_recreate import anneal_fleet, make_fleet_best, settle
-from dynaroute.search.with_limits.tours import ABSENT, MOST, make_fleet_tours, read_fleet_routes
+from dynaroute.search.with_limits.state import (
+    ABSENT,
+    MOST,
+)
+from dynaroute.search.with_limits.tours import (
+    add_prices_alone,
+    make_fleet_tours,
+    price_driving,
+    price_plan,
+    read_fleet_routes,
+)
 
 __all__ = ["FleetAnnealing", "FleetSettings"]
 
@@ -120,6 +130,7 @@ class FleetAnnealing:
         stream: int = 0,
         is_time_up: Callable[[], bool] | None = None,
     ) -> None:
+        problem = add_prices_alone(problem)
         self._problem = problem
         self._is_time_up = is_time_up
         self._settings = settings
@@ -309,7 +320,7 @@ class FleetAnnealing:
 
     def _measure_mean_leg(self, routes: FleetRoutes) -> float:
         """The unit of temperatures."""
-        return self._problem.cost(routes) / max(self._problem.size + len(routes), 1)
+        return price_driving(self._problem, routes) / max(self._problem.size + len(routes), 1)
 
     def _find_best(self) -> PricedRoutes:
         best = self._plans.best
@@ -322,7 +333,7 @@ class FleetAnnealing:
         if self._best.costs[2] != self._summed_price:
             routes = read_fleet_routes(self._best.after, self._best.kinds)
             self._summed_price = float(self._best.costs[2])
-            self._cooled = PricedRoutes(self._problem.price(routes), routes)
+            self._cooled = PricedRoutes(price_plan(self._problem, routes), routes)
         return self._cooled
 
     # Fewer vehicles

@@ -33,6 +33,16 @@ class FleetLog(NamedTuple):
         (n + 1,) how often no position was found for each customer, plus 1.
     blinks
         (1,) positions to check before the next one is skipped.
+    saved
+        (n, 4) the routes as they were before the iteration, if there are rules: slot, type of vehicle (-1 if the slot
+        was not in use), and where their stops begin and end in `stops`.
+    stops
+        (n,) their stops.
+    stamps
+        (n, 2) the last iteration that saved each slot, and the last look at it, or at a customer.
+    now
+        (5,) the present iteration, the number of saved routes, the number of their stops, the present look, and the
+        customer around whom routes are ruined.
     """
 
     removed: Integers
@@ -42,6 +52,10 @@ class FleetLog(NamedTuple):
     touched: Longs
     absences: Longs
     blinks: Longs
+    saved: Longs
+    stops: Integers
+    stamps: Longs
+    now: Longs
 
 
 def make_fleet_log(size: int) -> FleetLog:
@@ -54,4 +68,8 @@ def make_fleet_log(size: int) -> FleetLog:
         touched=np.zeros((size, 2), dtype=np.int64),
         absences=np.ones(size + 1, dtype=np.int64),
         blinks=np.zeros(1, dtype=np.int64),
+        saved=np.zeros((size, 4), dtype=np.int64),
+        stops=np.zeros(size, dtype=np.int32),
+        stamps=np.zeros((size, 2), dtype=np.int64),
+        now=np.zeros(5, dtype=np.int64),
     )

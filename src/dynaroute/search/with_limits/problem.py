@@ -16,8 +16,10 @@ from numpy.typing import NDArray
 from dynaroute.base.memory import memory_for_fleets, require_memory
 from dynaroute.problem.fleet import TOLERANCE
 from dynaroute.problem.instance import Instance
-from dynaroute.problem.timetable import earliest_departure, latest_end
 from dynaroute.search.core.problem import list_matrix_rows, list_nearest
+from dynaroute.search.rules import name_rules_code
+from dynaroute.search.with_limits.reading import bound_price, find_end_nodes, read_day, read_rules
+from dynaroute.search.with_limits.rules import FORBIDDEN, NO_RULES, OFF, ON, PICKUP, Rules, Switch
 
 __all__ = ["FleetProblem", "FleetRoutes", "Kinds", "price_absence"]
 
@@ -86,6 +88,11 @@ class FleetProblem(NamedTuple):
         Price of a customer that is not served: more than any plan costs.
     vehicle_price
         Price of a route; 0 unless the number of vehicles comes first.
+    rules
+        Further rules; empty if there are none.
+    paired, optional, driven
+        Whether there are shipments, customers who may be left out, and rules for which routes are driven stop by stop;
+        known when the code is compiled.
     """
 
     distances: Lengths
@@ -102,15 +109,31 @@ class FleetProblem(NamedTuple):
     has_durations: bool
     absence_price: float
     vehicle_price: float
+    rules: Rules
+    paired: Switch = OFF
+    optional: Switch = OFF
+    driven: Switch = OFF
 
     @property
     def size(self) -> int:
         """Number of customers."""
         return len(self.demands) - 3
 
+    def list_served_alone(self) -> list[int]:
+        """The customers, and of shipments the pickups."""
+        return [customer for customer in range(1, self.size + 1) if self.rules.roles[customer] <= PICKUP]
+
+    def list_required(self) -> list[int]:
+        """The customers who must be served, and of shipments the pickups."""
+        if not self.rules:
+            return list(range(1, self.size + 1))
+        return [customer for customer in self.list_served_alone() if np.isinf(self.rules.prizes[customer])]
+
     @property
     def fewest_routes(self) -> int:
         """A lower bound on the number of routes, by capacities and longest numbers of stops."""
+        if self.rules:
+            return 1
         return max(
             _count_vehicles(int(self.demands.sum()), self.kinds.capacities, self.kinds.counts),
             _count_vehicles(self.size, self.kinds.stops, self.kinds.counts),
@@ -143,8 +166,20 @@ class FleetProblem(NamedTuple):
         OutOfTimeError
             If the time was up before the problem was ready.
         """
+        require_memory(memory_for_fleets(instance.size))
+        absence_price, vehicle_price = price_absence(instance, vehicles_first)
+        if instance.rules:
+            problem = cls._read_with_rules(instance, absence_price, neighbours, beside, is_time_up)
+        else:
+            problem = cls._read_limits(instance, neighbours, beside, is_time_up)
+        return problem._replace(absence_price=absence_price, vehicle_price=vehicle_price)
+
+    @classmethod
+    def _read_limits(
+        cls, instance: Instance, neighbours: int, beside: int, is_time_up: Callable[[], bool] | None
+    ) -> FleetProblem:
+        """Read a problem with windows and limits only."""
         size = instance.size
-        require_memory(memory_for_fleets(size))
         distances, durations = np.zeros((size + 3, size + 3)), np.zeros((size + 3, size + 3))
         for rows in list_matrix_rows(size + 1, is_time_up):
             origins, nodes = np.arange(rows.start, rows.stop)[:, None], np.arange(size + 1)
@@ -152,8 +187,7 @@ class FleetProblem(NamedTuple):
             if instance.has_times:
                 durations[rows, : size + 1] = instance.leg_durations(origins, nodes)
         distances[:, size + 1], durations[:, size + 1] = distances[:, 0], durations[:, 0]
-        seconds = durations.sum()
-        pace = float(distances.sum() / seconds) if seconds > 0 else 0.0  # converts seconds to lengths
+        pace = _find_pace(distances, durations)
         if instance.service is not None and instance.has_times:
             durations[: size + 1] += instance.service[:, None]
         earliest, latest = np.zeros(size + 3), np.full(size + 3, np.inf)
@@ -165,7 +199,8 @@ class FleetProblem(NamedTuple):
         neighbourhood = _list_near(
             distances, durations, earliest, latest, pace, min(neighbours, size - 1), min(beside, size - 1), is_time_up
         )
-        absence_price, vehicle_price = price_absence(instance, vehicles_first)
+        alone = _price_alone(distances, durations, demands, earliest, latest, kinds)
+        has_durations = bool(np.isfinite(kinds.durations).any())
         return cls(
             distances,
             durations,
@@ -173,11 +208,65 @@ class FleetProblem(NamedTuple):
             earliest,
             latest,
             kinds,
-            _price_alone(distances, durations, demands, earliest, latest, kinds),
+            alone,
             *neighbourhood,
-            has_durations=bool(np.isfinite(kinds.durations).any()),
+            has_durations=has_durations,
+            absence_price=0.0,
+            vehicle_price=0.0,
+            rules=NO_RULES,
+        )
+
+    @classmethod
+    def _read_with_rules(
+        cls,
+        instance: Instance,
+        absence_price: float,
+        neighbours: int,
+        beside: int,
+        is_time_up: Callable[[], bool] | None,
+    ) -> FleetProblem:
+        """Read a problem with rules; what a route to one customer costs is still missing."""
+        code = name_rules_code(instance)
+        size, rules = instance.size, read_rules(instance, absence_price, is_time_up)
+        distances, durations = rules.distances[0], rules.durations[0]
+        earliest, latest = rules.windows[:, 0, 0].copy(), rules.windows[:, -1, 1].copy()
+        demands = np.append(instance.demands.reshape(size + 1, -1)[:, 0], (0, 0)).astype(np.int64)
+        kinds = _list_kinds(instance)
+        customers = np.r_[0 : size + 1, len(distances) - 2 : len(distances)]
+        near = np.ix_(customers, customers)
+        pace = _find_pace(np.minimum(distances[near], FORBIDDEN / size**2), durations[near])
+        neighbours_of, before, after, is_before = _list_near(
+            distances[near],
+            durations[near],
+            earliest[customers],
+            latest[customers],
+            pace,
+            min(neighbours, size - 1),
+            min(beside, size - 1),
+            is_time_up,
+        )
+        is_before_any = np.zeros(distances.shape, dtype=np.bool_)
+        is_before_any[: size + 1, : size + 1] = is_before[: size + 1, : size + 1]
+        has_durations = np.isfinite(kinds.durations).any() or rules.per_second.any() or rules.overtime[:, 1].any()
+        return cls(
+            distances,
+            durations,
+            demands,
+            earliest,
+            latest,
+            kinds,
+            np.full((len(distances), len(kinds.counts)), np.inf),
+            neighbours_of,
+            before,
+            after,
+            is_before_any,
+            has_durations=bool(has_durations),
             absence_price=absence_price,
-            vehicle_price=vehicle_price,
+            vehicle_price=0.0,
+            rules=rules,
+            paired=ON if "shipments" in code else OFF,
+            optional=ON if "prizes" in code or "driving" in code else OFF,
+            driven=ON if "driving" in code else OFF,
         )
 
     def cost(self, routes: FleetRoutes) -> float:
@@ -191,6 +280,12 @@ class FleetProblem(NamedTuple):
         """The total length of routes plus the prices of missing customers and of vehicles."""
         absent = self.size - sum(len(route) - 1 for route in routes)
         return self.cost(routes) + self.absence_price * absent + self.vehicle_price * len(routes)
+
+
+def _find_pace(distances: Lengths, durations: Lengths) -> float:
+    """How far vehicles drive in a second on average; 0 if times are unknown."""
+    seconds = durations.sum()
+    return float(distances.sum() / seconds) if seconds > 0 else 0.0
 
 
 def _count_vehicles(amount: int, limits: Longs, counts: Longs) -> int:
@@ -210,7 +305,10 @@ def price_absence(instance: Instance, vehicles_first: bool) -> tuple[float, floa
     If vehicles come first, a vehicle costs more than any difference in length, and a customer more than all vehicles.
     """
     customers = np.arange(1, instance.size + 1)
-    bound = 2 * float((instance.leg_lengths(0, customers) + instance.leg_lengths(customers, 0)).sum()) + 1.0
+    if instance.rules:
+        bound = bound_price(instance)
+    else:
+        bound = 2 * float((instance.leg_lengths(0, customers) + instance.leg_lengths(customers, 0)).sum()) + 1.0
     vehicle = bound if vehicles_first else 0.0
     return bound + instance.size * vehicle, vehicle
 
@@ -218,16 +316,24 @@ def price_absence(instance: Instance, vehicles_first: bool) -> tuple[float, floa
 def _list_kinds(instance: Instance) -> Kinds:
     size = instance.size
     vehicles = [group.merged for group in instance.alike_types]
-    is_open = np.array([each.end == "open" for each in vehicles])
+    days = [read_day(instance, each) for each in vehicles]
+    longest = [
+        min(
+            math.inf if each.max_duration is None else each.max_duration,
+            math.inf if each.overtime is None else each.overtime.after + each.overtime.at_most,
+        )
+        for each in vehicles
+    ]
+    usual = FORBIDDEN / 2 if instance.rules else None  # routes with forbidden legs are too long
     return Kinds(
-        capacities=np.array([each.capacity for each in vehicles], dtype=np.int64),
+        capacities=np.array([each.capacities[0] for each in vehicles], dtype=np.int64),
         counts=np.array([min(size, each.count or size) for each in vehicles], dtype=np.int64),
         stops=np.array([min(size, each.max_stops or size) for each in vehicles], dtype=np.int64),
-        distances=_read_limits(each.max_distance for each in vehicles),
-        durations=_read_limits(each.max_duration for each in vehicles),
-        starts=np.array([earliest_departure(instance, each) for each in vehicles]),
-        ends=np.array([latest_end(instance, each) for each in vehicles]) + _TOLERANCE,
-        end_nodes=np.where(is_open, size + 2, size + 1).astype(np.int64),
+        distances=_read_limits(usual if each.max_distance is None else each.max_distance for each in vehicles),
+        durations=_read_limits(longest),
+        starts=np.array([earliest for earliest, _ in days]),
+        ends=np.array([latest for _, latest in days]) + _TOLERANCE,
+        end_nodes=find_end_nodes(instance, vehicles),
     )
 
 

@@ -7,16 +7,18 @@ import numpy as np
 from dynaroute.search.annealing.ruin_recreate import draw_blinks
 from dynaroute.search.core.compiled import compiled_inline
 from dynaroute.search.core.random_numbers import RandomState, draw_below
+from dynaroute.search.with_limits.insertion import choose_vehicle, put_back_by_rules
 from dynaroute.search.with_limits.log import FleetLog
+from dynaroute.search.with_limits.pairs import put_pair_back
 from dynaroute.search.with_limits.problem import FleetProblem
-from dynaroute.search.with_limits.tours import (
+from dynaroute.search.with_limits.rules import PICKUP
+from dynaroute.search.with_limits.state import (
     ABSENT,
     AFTER,
     BEFORE,
     FIRST,
     KIND,
     LAST,
-    MOST,
     NO_ROUTE,
     ROOM,
     ROUTE,
@@ -24,6 +26,8 @@ from dynaroute.search.with_limits.tours import (
     SLOT_AT,
     USED,
     FleetTours,
+)
+from dynaroute.search.with_limits.tours import (
     insert_stop,
     is_within_times,
     open_slot,
@@ -37,18 +41,27 @@ _MOST_ABSENT = 20  # missing customers that an iteration tries to insert
 
 
 @compiled_inline
-def draw_absent(tours: FleetTours, log: FleetLog, count: int, state: RandomState) -> int:
-    """Choose some missing customers to insert as well, and move them to the end of the list of missing ones."""
+def draw_absent(
+    tours: FleetTours, log: FleetLog, count: int, state: RandomState, problem: FleetProblem
+) -> tuple[int, int]:
+    """Choose some missing customers to insert as well, and move them to the end of the list of missing ones.
+
+    Returns their number, and that of all customers to insert: of shipments only the pickups.
+    """
     absent, total = tours.absent, tours.counts[ABSENT]
     tried = int(min(total, _MOST_ABSENT))
     for index in range(tried):
         place, last = draw_below(state, total - index), total - 1 - index
         absent[place], absent[last] = absent[last], absent[place]
+    all_tried = 0
     for index in range(count):
-        log.order[index] = log.removed[index, 0]
+        if len(problem.paired) > 0 and problem.rules.roles[log.removed[index, 0]] > PICKUP:
+            continue
+        log.order[all_tried] = log.removed[index, 0]
+        all_tried += 1
     for index in range(tried):
-        log.order[count + index] = absent[total - 1 - index]
-    return tried
+        log.order[all_tried + index] = absent[total - 1 - index]
+    return tried, all_tried + tried
 
 
 @compiled_inline
@@ -101,9 +114,13 @@ def put_back(
     a customer far from all others has no near ones. A new route is priced below its cost, so that other customers can
     join it.
     """
+    if len(problem.paired) > 0 and problem.rules.partners[customer] > 0:
+        return put_pair_back(tours, customer, log, routes, discount, state, wanted, problem)
+    if len(problem.rules) > 0:
+        return put_back_by_rules(tours, customer, log, routes, discount, state, wanted, problem)
     nodes, slots, legs, distances = tours.nodes, tours.slots, tours.legs, problem.distances
     demand = problem.demands[customer]
-    alone, kind = _choose_vehicle(tours, customer, state, problem)
+    alone, kind = choose_vehicle(tours, customer, state, problem)
     best_cost = discount * alone
     best_slot, best_previous = -1, 0
     for near in range(min(wanted, problem.before.shape[1])):
@@ -151,22 +168,6 @@ def put_back(
     insert_stop(tours, customer, best_slot, best_previous, problem)
     refresh_around(tours, customer, problem)
     return float(best_cost)
-
-
-@compiled_inline
-def _choose_vehicle(tours: FleetTours, customer: int, state: RandomState, problem: FleetProblem) -> tuple[float, int]:
-    """The cost and type of a new route to a customer, a random type among equally cheap ones; -1 if there is none."""
-    best_cost, best_kind, equals = np.inf, -1, 0
-    if tours.counts[USED] >= tours.counts[MOST]:
-        return best_cost, best_kind
-    for kind in range(len(tours.free)):
-        cost = problem.alone[customer, kind]
-        if tours.free[kind] <= 0 or cost > best_cost or cost == np.inf:
-            continue
-        equals = 1 if cost < best_cost else equals + 1
-        if equals == 1 or draw_below(state, equals) == 0:
-            best_cost, best_kind = cost, kind
-    return best_cost, best_kind
 
 
 @compiled_inline

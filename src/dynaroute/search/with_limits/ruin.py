@@ -5,28 +5,37 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dynaroute.search.annealing.ruin_recreate import LONGER_GAP_RATE, SPLIT_RATE, Annealing
+from dynaroute.search.annealing.ruin_recreate import LEAST_GAIN, LONGER_GAP_RATE, SPLIT_RATE, Annealing
 from dynaroute.search.core.compiled import compiled_inline
 from dynaroute.search.core.random_numbers import RandomState, draw_below, draw_unit
+from dynaroute.search.with_limits.evaluation import find_cheapest_kind, is_stop, price_route
 from dynaroute.search.with_limits.log import FleetLog
 from dynaroute.search.with_limits.problem import FleetProblem
-from dynaroute.search.with_limits.tours import (
+from dynaroute.search.with_limits.saving import begin_saving, save_route
+from dynaroute.search.with_limits.state import (
     ABSENT,
     AFTER,
     BEFORE,
+    FIRST,
     KIND,
+    LAST,
     NO_ROUTE,
+    PLACE,
     ROUTE,
+    SERVED,
     SIZE,
     USED,
     FleetTours,
+)
+from dynaroute.search.with_limits.tours import (
     change_kind,
     is_within_limits,
     refresh_times,
     remove_stop,
+    value_route,
 )
 
-__all__ = ["exchange_kinds", "take_strings_out"]
+__all__ = ["exchange_kinds", "improve_kinds", "take_strings_out"]
 
 
 @compiled_inline
@@ -41,12 +50,17 @@ def take_strings_out(
     nodes, slots, ruined, neighbours = tours.nodes, tours.slots, log.ruined, problem.neighbours
     size = len(problem.demands) - 3
     served = size - tours.counts[ABSENT]
+    if len(problem.rules) > 0:
+        served = tours.counts[SERVED]
+        begin_saving(log)
     longest = min(annealing.longest_string, served / max(tours.counts[USED], 1))
     most_strings = 4.0 * annealing.mean_removed / (1.0 + longest) - 1.0
     strings = int(draw_unit(state) * most_strings + 1.0)
     seed = draw_below(state, size) + 1
     if tours.counts[ABSENT] > 0 and draw_unit(state) < 0.5:
         seed = tours.absent[draw_below(state, tours.counts[ABSENT])]
+    if len(problem.rules) > 0:
+        log.now[4] = seed
     count, routes, change = 0, 0, 0.0
     for near in range(-1, neighbours.shape[1]):
         customer = seed if near < 0 else neighbours[seed, near]
@@ -57,13 +71,17 @@ def take_strings_out(
         log.touched[routes, 0], log.touched[routes, 1] = slot, slots[slot, KIND]
         routes += 1
         length = int(draw_unit(state) * min(float(slots[slot, SIZE]), longest) + 1.0)
-        before = tours.lengths[slot]
+        if len(problem.rules) > 0:
+            save_route(tours, log, slot)
+        before = value_route(tours, slot, problem)
         count = _remove_string(tours, log.removed, count, customer, length, state, problem)
-        change += tours.lengths[slot] - before
+        refresh_times(tours, slot, problem)
+        change += value_route(tours, slot, problem) - before
         if slots[slot, SIZE] > 0:
-            refresh_times(tours, slot, problem)
             if not is_within_limits(tours, slot, problem):
                 return -count, routes, change
+            if len(problem.rules) > 0:
+                change += take_cheaper_kind(tours, slot, problem)
         strings -= 1
         if strings <= 0:
             break
@@ -93,7 +111,7 @@ def _remove_string(
     span = length + gap
     behind, ahead = 0, 0  # customers on either side, as far as the string can reach
     start, end = customer, customer
-    while behind < span - 1 and nodes[start, BEFORE] != 0:
+    while behind < span - 1 and is_stop(nodes[start, BEFORE], problem):
         start = nodes[start, BEFORE]
         behind += 1
     while ahead < span - 1 and nodes[end, AFTER] <= last_customer:
@@ -102,6 +120,9 @@ def _remove_string(
     for _ in range(draw_below(state, ahead + behind - span + 2)):
         start = nodes[start, AFTER]
     before_gap = 1 + draw_below(state, length - 1) if gap > 0 else length
+    first = count
+    if len(problem.paired) > 0:
+        return _remove_pairs(tours, removed, count, start, before_gap, gap, span, problem)
     for index in range(span):
         following = nodes[start, AFTER]
         if index < before_gap or index >= before_gap + gap:
@@ -109,7 +130,104 @@ def _remove_string(
             count += 1
             remove_stop(tours, start, problem)
         start = following
+    if len(problem.rules) > 0:
+        count = _remove_groups(tours, removed, first, count, problem)
     return count
+
+
+@compiled_inline
+def _remove_pairs(
+    tours: FleetTours,
+    removed: NDArray[np.int32],
+    count: int,
+    start: int,
+    before_gap: int,
+    gap: int,
+    span: int,
+    problem: FleetProblem,
+) -> int:
+    """Remove a string, and with each stop its partner."""
+    nodes, partners, first = tours.nodes, problem.rules.partners, count
+    for index in range(span):
+        if index < before_gap or index >= before_gap + gap:
+            removed[count, 0] = start
+            count += 1
+        start = nodes[start, AFTER]
+    last = count
+    for index in range(first, last):
+        stop = removed[index, 0]
+        remove_stop(tours, stop, problem)
+        partner = partners[stop]
+        is_listed = partner == 0
+        for other in range(first, last):
+            is_listed |= removed[other, 0] == partner
+        if not is_listed:
+            removed[count, 0] = partner
+            count += 1
+            remove_stop(tours, partner, problem)
+    return _remove_groups(tours, removed, first, count, problem)
+
+
+@compiled_inline
+def _remove_groups(tours: FleetTours, removed: NDArray[np.int32], first: int, count: int, problem: FleetProblem) -> int:
+    """Remove all others of the groups of removed stops, so that the group can move to another vehicle."""
+    rules, index = problem.rules, first
+    while index < count:
+        stop = removed[index, 0]
+        other = rules.next_of_group[stop]
+        while other != stop:
+            if tours.nodes[other, ROUTE] != NO_ROUTE:
+                removed[count, 0] = other
+                count += 1
+                remove_stop(tours, other, problem)
+                partner = rules.partners[other]
+                if partner > 0 and tours.nodes[partner, ROUTE] != NO_ROUTE:
+                    removed[count, 0] = partner
+                    count += 1
+                    remove_stop(tours, partner, problem)
+            other = rules.next_of_group[other]
+        index += 1
+    return count
+
+
+@compiled_inline
+def take_cheaper_kind(tours: FleetTours, slot: int, problem: FleetProblem) -> float:
+    """Give a route the cheapest free type of its class that has room; returns the change of its price."""
+    before, span = tours.prices[slot], tours.spans[slot]
+    kind, _ = find_cheapest_kind(tours, slot, 0, 0, tours.lengths[slot], span, problem)
+    if kind < 0 or kind == tours.slots[slot, KIND]:
+        return 0.0
+    change_kind(tours, slot, kind, problem)
+    refresh_times(tours, slot, problem)
+    return float(tours.prices[slot] - before)
+
+
+@compiled_inline
+def improve_kinds(tours: FleetTours, log: FleetLog, problem: FleetProblem) -> float:
+    """Give each changed route a type that seems cheaper, if the rules allow it; returns the change of the price."""
+    rules, slots, change = problem.rules, tours.slots, 0.0
+    for place in range(log.now[1]):
+        slot = log.saved[place, 0]
+        if slots[slot, PLACE] >= tours.counts[USED] or slots[slot, SIZE] == 0:
+            continue
+        for kind in range(len(tours.free)):
+            own = slots[slot, KIND]
+            if kind == own or tours.free[kind] <= 0:
+                continue
+            ends, own_ends = problem.kinds.end_nodes[kind], problem.kinds.end_nodes[own]
+            profile, first, last = rules.profiles[own], slots[slot, FIRST], slots[slot, LAST]
+            length = tours.lengths[slot] + rules.distances[profile, rules.start_nodes[kind], first]
+            length += rules.distances[profile, last, ends] - rules.distances[profile, last, own_ends]
+            length -= rules.distances[profile, rules.start_nodes[own], first]
+            price = price_route(kind, length, tours.spans[slot], problem) + tours.late[slot]
+            if price < tours.prices[slot] * (1.0 - LEAST_GAIN):
+                before = tours.prices[slot]
+                gain = try_kind(tours, slot, kind, problem)
+                if gain > 0.0:  # it only seemed cheaper
+                    change_kind(tours, slot, own, problem)
+                    refresh_times(tours, slot, problem)
+                change += tours.prices[slot] - before
+    return change
 
 
 @compiled_inline
@@ -123,28 +241,31 @@ def exchange_kinds(tours: FleetTours, log: FleetLog, routes: int, state: RandomS
     if kind == old:
         return 0.0
     if tours.free[kind] > 0:
-        return _try_kind(tours, slot, kind, problem)
+        return try_kind(tours, slot, kind, problem)
     for index in range(routes):
         other = log.touched[index, 0]
         if slots[other, SIZE] == 0 or slots[other, KIND] != kind:
             continue
-        change = _try_kind(tours, slot, kind, problem)
+        change = try_kind(tours, slot, kind, problem)
         if slots[slot, KIND] == old:
             return 0.0
-        change += _try_kind(tours, other, old, problem)
+        change += try_kind(tours, other, old, problem)
         if slots[other, KIND] != old:
-            change += change_kind(tours, slot, old, problem)
+            before = value_route(tours, slot, problem)
+            change_kind(tours, slot, old, problem)
             refresh_times(tours, slot, problem)
+            change += value_route(tours, slot, problem) - before
         return change
     return 0.0
 
 
 @compiled_inline
-def _try_kind(tours: FleetTours, slot: int, kind: int, problem: FleetProblem) -> float:
+def try_kind(tours: FleetTours, slot: int, kind: int, problem: FleetProblem) -> float:
     """Change the type of a route if that type's limits allow it; returns the change of the length."""
-    old = tours.slots[slot, KIND]
-    change = change_kind(tours, slot, kind, problem)
+    old, before = tours.slots[slot, KIND], value_route(tours, slot, problem)
+    change_kind(tours, slot, kind, problem)
     refresh_times(tours, slot, problem)
+    change = value_route(tours, slot, problem) - before
     if is_within_limits(tours, slot, problem):
         return change
     change_kind(tours, slot, old, problem)

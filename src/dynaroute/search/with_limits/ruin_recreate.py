@@ -18,10 +18,12 @@ from dynaroute.search.annealing.ruin_recreate import LEAST_GAIN, Annealing
 from dynaroute.search.core.compiled import compiled_inline
 from dynaroute.search.core.random_numbers import RandomState, draw_unit
 from dynaroute.search.with_limits.log import FleetLog
+from dynaroute.search.with_limits.missing import draw_left_out, is_absent, is_left_out, price_left_out
 from dynaroute.search.with_limits.problem import FleetProblem
 from dynaroute.search.with_limits.recreate import draw_absent, put_back, sort_order
-from dynaroute.search.with_limits.ruin import exchange_kinds, take_strings_out
-from dynaroute.search.with_limits.tours import (
+from dynaroute.search.with_limits.ruin import exchange_kinds, improve_kinds, take_strings_out
+from dynaroute.search.with_limits.saving import begin_saving, restore_routes
+from dynaroute.search.with_limits.state import (
     ABSENT,
     AFTER,
     FIRST,
@@ -32,18 +34,23 @@ from dynaroute.search.with_limits.tours import (
     SLOT_AT,
     USED,
     FleetTours,
+)
+from dynaroute.search.with_limits.tours import (
     change_kind,
     insert_stop,
     is_within_limits,
     open_slot,
     refresh_times,
     remove_stop,
+    value_route,
 )
 
 __all__ = ["FleetBest", "anneal_fleet", "make_fleet_best", "settle"]
 
 _OTHER_KIND_RATE = 0.2
 _PORTION = 100  # customers inserted between two looks at the clock: at most a tenth of a second
+_MOST_LEFT_OUT, _MOST_IF_OPENING = 10, 60  # customers who may be left out that an iteration tries to insert
+_OPENING_DISCOUNT = 0.3  # of the first route that may be opened for a whole neighbourhood of them
 _NEW_ROUTE_RATE = 0.1  # share of iterations that may open a route that does not pay for its first customer
 
 Integers = NDArray[np.int32]
@@ -102,30 +109,41 @@ def anneal_fleet(
             continue
         if len(tours.free) > 1 and draw_unit(state) < _OTHER_KIND_RATE:
             change += exchange_kinds(tours, log, routes, state, problem)
-        tried = draw_absent(tours, log, count, state)
-        sort_order(log, count + tried, state, problem)
-        discount = draw_unit(state) if draw_unit(state) < _NEW_ROUTE_RATE else 1.0
+        tried, placed = draw_absent(tours, log, count, state, problem)
+        if len(problem.optional) > 0:
+            is_opening = draw_unit(state) < _NEW_ROUTE_RATE
+            more = draw_left_out(tours, log, placed, _MOST_IF_OPENING if is_opening else _MOST_LEFT_OUT, state, problem)
+            for index in range(placed, placed + more):
+                change -= problem.rules.prizes[order[index]]
+            placed += more
+            sort_order(log, placed, state, problem)
+            discount = _OPENING_DISCOUNT * draw_unit(state) if is_opening else 1.0
+        else:
+            sort_order(log, placed, state, problem)
+            discount = draw_unit(state) if draw_unit(state) < _NEW_ROUTE_RATE else 1.0
         absence_before, absence_after = 0, 0
         for index in range(tried):
             absence_before += absences[tours.absent[counts[ABSENT] - 1 - index]]
-        for index in range(count + tried):
+        for index in range(placed):
             customer = order[index]
             used = counts[USED]
             change += put_back(tours, customer, log, routes, discount, state, annealing.neighbours, problem)
             if counts[USED] > used:
                 discount = 1.0
-            if tours.nodes[customer, ROUTE] == NO_ROUTE:
+            if is_absent(tours, customer, problem):
                 absence_after += absences[customer]
                 absences[customer] += 1
+        if len(problem.rules) > 0:
+            change += improve_kinds(tours, log, problem)
         is_accepted = absence_after < absence_before
         if absence_after == absence_before:
             temperature = annealing.temperature * np.exp(annealing.cooling * (iteration - origin))
             is_accepted = change < -temperature * np.log(1.0 - draw_unit(state))
         if not is_accepted:
-            _undo(tours, log, count, count + tried, routes, problem)
+            _undo(tours, log, count, placed, routes, problem)
             continue
         costs[0] += change
-        _note_absent(tours, log, count + tried, tried)
+        _note_absent(tours, log, placed, tried, problem)
         if _price(tours, costs[0], problem) < costs[2] * (1.0 - LEAST_GAIN):
             _remember(tours, best, problem)
         if is_served_enough and counts[ABSENT] == 0:
@@ -147,11 +165,15 @@ def settle(
     Customers who have not had their turn when the time is up stay out.
     """
     count = _take_broken_routes_out(tours, log, state, problem)
+    missing = int(tours.counts[ABSENT])
+    wishes = problem
+    if problem.optional:  # a route rarely pays for its first customer: begin by serving everybody
+        wishes = problem._replace(rules=problem.rules._replace(prizes=np.full_like(problem.rules.prizes, np.inf)))
     for first in range(0, count, _PORTION):
-        _put_some_back(tours, log, state, neighbours, first, min(first + _PORTION, count), problem)
+        _put_some_back(tours, log, state, neighbours, first, min(first + _PORTION, count), wishes)
         if is_time_up is not None and is_time_up():
             break
-    _save(tours, best, log, count, problem)
+    _save(tours, best, log, count, missing, problem)
 
 
 @compiled_inline
@@ -163,12 +185,19 @@ def _take_broken_routes_out(tours: FleetTours, log: FleetLog, state: RandomState
         if is_within_limits(tours, slot, problem):
             continue
         for _ in range(slots[slot, SIZE]):
-            absent[counts[ABSENT]] = slots[slot, FIRST]
-            counts[ABSENT] += 1
-            remove_stop(tours, slots[slot, FIRST], problem)
+            customer = slots[slot, FIRST]
+            remove_stop(tours, customer, problem)
+            if is_absent(tours, customer, problem):
+                absent[counts[ABSENT]] = customer
+                counts[ABSENT] += 1
     count = counts[ABSENT]
     for index in range(count):
         log.order[index] = absent[index]
+    if len(problem.optional) > 0:
+        for customer in range(1, len(problem.demands) - 2):
+            if is_left_out(tours, customer, problem):
+                log.order[count] = customer
+                count += 1
     sort_order(log, count, state, problem)
     return int(count)
 
@@ -178,18 +207,20 @@ def _put_some_back(
     tours: FleetTours, log: FleetLog, state: RandomState, neighbours: int, first: int, last: int, problem: FleetProblem
 ) -> None:
     """Insert the missing customers from `first` to `last` - 1 of the order, where there is room."""
+    begin_saving(log)
     for index in range(first, last):
         put_back(tours, log.order[index], log, 0, 1.0, state, neighbours, problem)
 
 
 @compiled_inline
-def _save(tours: FleetTours, best: FleetBest, log: FleetLog, count: int, problem: FleetProblem) -> None:
-    """Save a new plan as the best, after `count` missing customers were tried."""
+def _save(tours: FleetTours, best: FleetBest, log: FleetLog, count: int, missing: int, problem: FleetProblem) -> None:
+    """Save a new plan as the best, after `count` customers were tried, `missing` of whom must be served."""
     slots, counts = tours.slots, tours.counts
-    _note_absent(tours, log, count, count)
+    _note_absent(tours, log, count, missing, problem)
     best.costs[0] = 0.0
     for place in range(counts[USED]):
-        best.costs[0] += tours.lengths[slots[place, SLOT_AT]]
+        best.costs[0] += value_route(tours, slots[place, SLOT_AT], problem)
+    best.costs[0] += price_left_out(tours, problem)
     _remember(tours, best, problem)
 
 
@@ -211,13 +242,13 @@ def _remember(tours: FleetTours, best: FleetBest, problem: FleetProblem) -> None
 
 
 @compiled_inline
-def _note_absent(tours: FleetTours, log: FleetLog, count: int, tried: int) -> None:
+def _note_absent(tours: FleetTours, log: FleetLog, count: int, tried: int, problem: FleetProblem) -> None:
     """Update the list of missing customers: those that were not tried, and those without a feasible position."""
     counts = tours.counts
     counts[ABSENT] -= tried
     for index in range(count):
         customer = log.order[index]
-        if tours.nodes[customer, ROUTE] == NO_ROUTE:
+        if is_absent(tours, customer, problem):
             tours.absent[counts[ABSENT]] = customer
             counts[ABSENT] += 1
 
@@ -225,6 +256,9 @@ def _note_absent(tours: FleetTours, log: FleetLog, count: int, tried: int) -> No
 @compiled_inline
 def _undo(tours: FleetTours, log: FleetLog, removed: int, placed: int, routes: int, problem: FleetProblem) -> None:
     """Restore the plan before an iteration, and recompute the times of its routes."""
+    if len(problem.rules) > 0:
+        restore_routes(tours, log, problem)
+        return
     nodes, slots, touched = tours.nodes, tours.slots, log.touched
     for index in range(placed - 1, -1, -1):
         customer = log.order[index]

@@ -9,6 +9,7 @@ from functools import cache
 from operator import itemgetter
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dynaroute.base.stopping import OutOfTimeError, Stopping
 from dynaroute.base.vocabulary import Objective
@@ -23,9 +24,10 @@ from dynaroute.search.search import Improvement, Incumbent, SearchOutcome, halt_
 from dynaroute.search.with_limits.annealing import FleetAnnealing, FleetSettings
 from dynaroute.search.with_limits.plans import cross_plans
 from dynaroute.search.with_limits.problem import FleetProblem, FleetRoutes, price_absence
+from dynaroute.search.with_limits.reading import weigh_absence
 from dynaroute.search.with_limits.small import MOST_CUSTOMERS, find_best_of_all
 
-__all__ = ["load_machine_code_of_fleets", "search_fleet"]
+__all__ = ["load_machine_code_of_fleets", "load_machine_code_of_rules", "search_fleet"]
 
 _USUAL_PATIENCE_SECONDS = 60.0  # if no limit is given
 _USUAL_ITERATION_SECONDS = 8e-6  # for choices that must not depend on the machine's speed
@@ -101,6 +103,24 @@ def load_machine_code_of_fleets() -> None:
     cross_plans(((0, 1, 2), (0, 3)), ((0, 1), (0, 2, 3)), FleetProblem.from_instance(instance), make_random_state(0), 2)
 
 
+@cache
+def load_machine_code_of_rules(code: str) -> None:
+    """Load one version of the machine code for problems with rules; see `load_machine_code_of_fleets`."""
+    square = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
+    instance = Instance(
+        square,
+        np.array([0, 0, 1, 1]),
+        2,
+        pickups=np.array([0, 1, 0, 0]),
+        partners=np.array([0, 2, 1, 0]) if "shipments" in code else None,
+        prizes=np.full(4, 9.0) if "prizes" in code else None,
+        release=np.zeros(4) if "driving" in code else None,
+        speed=1.0,
+        vehicles=(VehicleType(2, max_stops=3, fixed_cost=1.0),),
+    )
+    search_fleet(instance, None, Stopping(iterations=1))
+
+
 def _choose_searcher(
     problem: FleetProblem, start: FleetRoutes, stopping: Stopping, seed: int, threads: int
 ) -> Searcher:
@@ -129,8 +149,8 @@ def _choose_settings(size: int, stopping: Stopping) -> FleetSettings:
 def _find_first_routes(
     problem: FleetProblem, garage: _Garage, start: Solution | None, stopping: Stopping
 ) -> FleetRoutes:
-    """The routes to start from: the best of all if there are few customers, else those of a known plan."""
-    if problem.size <= MOST_CUSTOMERS:
+    """The routes to start from: the best of all if there are few customers and rules, else those of a known plan."""
+    if not problem.rules and problem.size <= MOST_CUSTOMERS:
         soon = stopping
         if stopping.deadline is not None:
             soon = replace(stopping, deadline=stopping.deadline - _SEARCHING_SHARE * stopping.seconds_left)
@@ -199,26 +219,36 @@ class _FleetIncumbent(Incumbent):
         super().__init__(instance, began, on_improvement)
         self._garage = garage
         self._absence_price, self._vehicle_price = price_absence(instance, objective == "vehicles")
+        self._weights = weigh_absence(instance, self._absence_price)
 
     def reaches(self, stopping: Stopping) -> bool:
         """Whether the plan reaches the target."""
         return self.is_reportable(self.solution) and stopping.is_reached_by(self.cost)
 
     def price_solution(self, solution: Solution, cost: float) -> float:
-        """The length plus the prices of missing customers and of vehicles."""
-        absent = self._instance.size - sum(map(len, solution.routes))
-        return cost + absent * self._absence_price + len(solution.routes) * self._vehicle_price
+        """The cost plus the prices of missing customers, unless the cost has them already, and of vehicles."""
+        missing = float(self._weights[self._list_missing(solution)].sum())
+        return cost + missing + len(solution.routes) * self._vehicle_price
 
     def is_reportable(self, solution: Solution) -> bool:
-        """Whether it serves every customer."""
-        return sum(map(len, solution.routes)) == self._instance.size
+        """Whether it serves every customer who must be served."""
+        missing = self._list_missing(solution)
+        optional = self._instance.optional
+        return missing.size == 0 or (optional is not None and bool(optional[missing].all()))
+
+    def _list_missing(self, solution: Solution) -> NDArray[np.intp]:
+        is_served = np.zeros(self._instance.node_count, dtype=bool)
+        is_served[[stop for route in solution.routes for stop in route]] = True
+        return np.flatnonzero(~is_served[1 : self._instance.size + 1]) + 1
 
     def read_solution(self, routes: FleetRoutes) -> Solution:
         """Turn routes that start with the search's type of vehicle into a solution."""
         return self._garage.read(routes)
 
     def build_fallback(self) -> Solution:
-        """One vehicle for each customer, as long as there are vehicles."""
+        """One vehicle for each customer, as long as there are vehicles; nobody is served if there are rules."""
+        if self._instance.rules:
+            return Solution(())
         size, legs, routes = self._instance.size, measure_depot_legs(self._instance), []
         is_left = np.ones(size + 1, dtype=bool)
         is_left[0] = False

@@ -15,7 +15,9 @@ from numpy.typing import NDArray
 
 from dynaroute.search.core.compiled import compiled_inline
 from dynaroute.search.with_limits.problem import FleetProblem, FleetRoutes
-from dynaroute.search.with_limits.tours import append_span
+from dynaroute.search.with_limits.state import (
+    append_span,
+)
 
 __all__ = ["MOST_CUSTOMERS", "find_best_of_all"]
 

@@ -5,89 +5,53 @@ Inserting or removing a customer takes constant time, plus the time to update th
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import math
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dynaroute.search.core.compiled import compiled_inline
+from dynaroute.search.with_limits.evaluation import is_route_allowed, is_stop, refresh_route
+from dynaroute.search.with_limits.missing import price_left_out
 from dynaroute.search.with_limits.problem import FleetProblem, FleetRoutes
+from dynaroute.search.with_limits.state import (
+    ABSENT,
+    AFTER,
+    BEFORE,
+    EARLY,
+    FIRST,
+    KIND,
+    LAST,
+    LATE,
+    NO_ROUTE,
+    PLACE,
+    ROOM,
+    ROUTE,
+    SERVED,
+    SIZE,
+    SLOT_AT,
+    SPAN,
+    USED,
+    FleetTours,
+    append_span,
+)
 
 __all__ = [
-    "ABSENT",
-    "AFTER",
-    "BEFORE",
-    "FIRST",
-    "KIND",
-    "LAST",
-    "MOST",
-    "NO_ROUTE",
-    "ROOM",
-    "ROUTE",
-    "SIZE",
-    "SLOT_AT",
-    "USED",
-    "FleetTours",
-    "append_span",
+    "add_prices_alone",
     "change_kind",
     "insert_stop",
     "is_within_limits",
     "is_within_times",
     "make_fleet_tours",
     "open_slot",
+    "price_driving",
+    "price_plan",
     "read_fleet_routes",
     "refresh_around",
     "refresh_times",
     "remove_stop",
+    "value_route",
 ]
-
-AFTER, BEFORE, ROUTE = 0, 1, 2  # columns of FleetTours.nodes
-FIRST, LAST, ROOM, SIZE, KIND, PLACE, SLOT_AT = 0, 1, 2, 3, 4, 5, 6  # columns of FleetTours.slots
-USED, ABSENT, MOST = 0, 1, 2  # entries of FleetTours.counts
-SPAN, EARLY, LATE = 0, 1, 2  # columns of FleetTours.ahead and .behind
-NO_ROUTE = -1
-
-
-class FleetTours(NamedTuple):
-    """A plan that is being changed: N nodes, and a slot for each of up to n routes.
-
-    Attributes
-    ----------
-    nodes
-        (N, 3) for each customer: the stop after it, the stop before it (0 is the depot), and the slot of its route,
-        or -1 if it is missing.
-    legs
-        (N,) length of the leg to the next stop.
-    ready, due
-        (N,) earliest start of service, and the latest start that lets all later stops be in time.
-    ahead, behind
-        (N, 3) for the part of the route up to each customer, and from it on: the least time from the first start of
-        service to the last, and the earliest and latest first start that achieve it. Only if there is a longest
-        duration.
-    slots
-        (n, 7) for each slot: first and last customer, free capacity, number of customers, type of vehicle, its place
-        in the list of slots; and in the last column that list, slots in use first.
-    lengths
-        (n,) length of each route.
-    free
-        (T,) unused vehicles of each type.
-    absent
-        (n,) the missing customers; the first `counts[ABSENT]` entries.
-    counts
-        (3,) slots in use, missing customers, and the most slots that may be in use.
-    """
-
-    nodes: NDArray[np.int32]
-    legs: NDArray[np.float64]
-    ready: NDArray[np.float64]
-    due: NDArray[np.float64]
-    ahead: NDArray[np.float64]
-    behind: NDArray[np.float64]
-    slots: NDArray[np.int64]
-    lengths: NDArray[np.float64]
-    free: NDArray[np.int64]
-    absent: NDArray[np.int32]
-    counts: NDArray[np.int64]
 
 
 def make_fleet_tours(problem: FleetProblem, routes: FleetRoutes, most: int | None = None) -> FleetTours:
@@ -96,11 +60,12 @@ def make_fleet_tours(problem: FleetProblem, routes: FleetRoutes, most: int | Non
     slots = np.zeros((size, 7), dtype=np.int64)
     slots[:, PLACE] = slots[:, SLOT_AT] = np.arange(size)
     served = {customer for _, *stops in routes for customer in stops}
-    missing = [customer for customer in range(1, size + 1) if customer not in served]
+    missing = [customer for customer in problem.list_required() if customer not in served]
     links = np.zeros((nodes, 3), dtype=np.int32)
     links[:, ROUTE] = NO_ROUTE
     absent = np.zeros(size, dtype=np.int32)
     absent[: len(missing)] = missing
+    dimensions = problem.rules.rooms.shape[1] if problem.rules else 0
     tours = FleetTours(
         nodes=links,
         legs=np.zeros(nodes),
@@ -112,11 +77,70 @@ def make_fleet_tours(problem: FleetProblem, routes: FleetRoutes, most: int | Non
         lengths=np.zeros(size),
         free=problem.kinds.counts.copy(),
         absent=absent,
-        counts=np.array([0, len(missing), size if most is None else most]),
+        counts=np.array([0, len(missing), size if most is None else most, 0]),
+        prices=np.zeros(size),
+        driving=np.zeros(size),
+        spans=np.zeros(size),
+        peaks=np.zeros((nodes, dimensions, 3), dtype=np.int64),
+        late=np.zeros(size),
+        path=np.zeros(size + 2, dtype=np.int32),
+        events=np.zeros((4 * size + 8 if problem.driven else 0, 4)),
+        clocks=np.zeros(8),
+        rests=np.zeros((4, 2), dtype=np.int64),
+        tops=np.zeros((size, dimensions, 3), dtype=np.int64),
     )
     flat = [number for kind, *stops in routes if stops for number in (-1 - kind, *stops)]
     _drive(tours, np.array(flat, dtype=np.int64), problem)
     return tours
+
+
+def price_plan(problem: FleetProblem, routes: FleetRoutes) -> float:
+    """What routes cost, with the prices of missing customers and of vehicles."""
+    if not problem.rules:
+        return problem.price(routes)
+    tours = make_fleet_tours(problem, routes)
+    used, absent = tours.counts[USED], tours.counts[ABSENT]
+    price = math.fsum(tours.prices[:used].tolist()) + price_left_out(tours, problem)
+    return price + float(absent * problem.absence_price + used * problem.vehicle_price)
+
+
+def price_driving(problem: FleetProblem, routes: FleetRoutes) -> float:
+    """What driving costs: the length, or its price and that of the time, without what vehicles cost in any case."""
+    if not problem.rules:
+        return problem.cost(routes)
+    tours, rules = make_fleet_tours(problem, routes), problem.rules
+    kinds = [kind for kind, *_ in routes]
+    lengths, seconds = tours.lengths[: len(routes)], tours.driving[: len(routes)]
+    return float((rules.per_distance[kinds] * lengths + rules.per_second[kinds] * seconds).sum())
+
+
+@compiled_inline
+def price_one_alone(tours: FleetTours, customer: int, kind: int, problem: FleetProblem) -> float:
+    """What a route of this type to one customer, or to a pickup and its delivery, costs; or infinity."""
+    partner, apart = problem.rules.partners[customer], problem.rules.apart
+    if partner > 0 and apart[customer] > 0 and apart[customer] == apart[partner]:
+        return np.inf
+    open_slot(tours, 0, kind, problem)
+    insert_stop(tours, customer, 0, 0, problem)
+    if partner > 0:
+        insert_stop(tours, partner, 0, customer, problem)
+    refresh_times(tours, 0, problem)
+    price = tours.prices[0] if is_within_limits(tours, 0, problem) else np.inf
+    if partner > 0:
+        remove_stop(tours, partner, problem)
+    remove_stop(tours, customer, problem)
+    return float(price)
+
+
+def add_prices_alone(problem: FleetProblem) -> FleetProblem:
+    """Fill in what a route to each customer costs, which is known without driving it only if there are no rules."""
+    if not problem.rules:
+        return problem
+    tours = make_fleet_tours(problem, ())
+    for customer in problem.list_served_alone():
+        for kind in range(len(tours.free)):
+            problem.alone[customer, kind] = price_one_alone(tours, customer, kind, problem)
+    return problem
 
 
 @compiled_inline
@@ -172,6 +196,8 @@ def open_slot(tours: FleetTours, slot: int, kind: int, problem: FleetProblem) ->
     slots[slot, KIND] = kind
     slots[slot, FIRST] = problem.kinds.end_nodes[kind]
     slots[slot, LAST] = 0
+    if len(problem.rules) > 0:
+        slots[slot, LAST] = problem.rules.start_nodes[kind]
     slots[slot, SIZE] = 0
     slots[slot, ROOM] = problem.kinds.capacities[kind]
     tours.lengths[slot] = 0.0
@@ -181,7 +207,12 @@ def open_slot(tours: FleetTours, slot: int, kind: int, problem: FleetProblem) ->
 def insert_stop(tours: FleetTours, customer: int, slot: int, previous: int, problem: FleetProblem) -> None:
     """Insert a customer after another stop, or first if `previous` is 0; times are not updated."""
     slots, nodes, distances = tours.slots, tours.nodes, problem.distances
-    following = slots[slot, FIRST] if previous == 0 else nodes[previous, AFTER]
+    is_first = previous == 0
+    if len(problem.rules) > 0:
+        is_first = not is_stop(previous, problem)
+        previous = problem.rules.start_nodes[slots[slot, KIND]] if is_first else previous
+        tours.counts[SERVED] += 1
+    following = slots[slot, FIRST] if is_first else nodes[previous, AFTER]
     nodes[customer, ROUTE] = slot
     tours.lengths[slot] -= distances[previous, following]
     _join(tours, slot, previous, customer, problem)
@@ -200,6 +231,8 @@ def remove_stop(tours: FleetTours, customer: int, problem: FleetProblem) -> None
     nodes[customer, ROUTE] = NO_ROUTE
     slots[slot, ROOM] += problem.demands[customer]
     slots[slot, SIZE] -= 1
+    if len(problem.rules) > 0:
+        tours.counts[SERVED] -= 1
     if slots[slot, SIZE] == 0:
         tours.free[slots[slot, KIND]] += 1
         tours.counts[USED] -= 1
@@ -210,6 +243,8 @@ def remove_stop(tours: FleetTours, customer: int, problem: FleetProblem) -> None
 def change_kind(tours: FleetTours, slot: int, kind: int, problem: FleetProblem) -> float:
     """Give a route another type of vehicle; returns the change of the length. Times are not updated."""
     slots, kinds, old = tours.slots, problem.kinds, tours.slots[slot, KIND]
+    if len(problem.rules) > 0:
+        _join(tours, slot, problem.rules.start_nodes[kind], slots[slot, FIRST], problem)
     last, before = slots[slot, LAST], tours.lengths[slot]
     slots[slot, KIND] = kind
     slots[slot, ROOM] += kinds.capacities[kind] - kinds.capacities[old]
@@ -225,7 +260,10 @@ def _join(tours: FleetTours, slot: int, one: int, other: int, problem: FleetProb
     """Link two stops of a route."""
     length = problem.distances[one, other]
     tours.lengths[slot] += length
-    if one == 0:
+    is_first = one == 0
+    if len(problem.rules) > 0:
+        is_first = not is_stop(one, problem)
+    if is_first:
         tours.slots[slot, FIRST] = other
     else:
         tours.nodes[one, AFTER] = other
@@ -245,6 +283,14 @@ def _swap_slots(tours: FleetTours, slot: int, place: int) -> None:
     slots[slot, PLACE], slots[other, PLACE] = place, old_place
 
 
+@compiled_inline
+def value_route(tours: FleetTours, slot: int, problem: FleetProblem) -> float:
+    """What a route costs: its length, or its price if there are rules; nothing if its slot is not in use."""
+    if len(problem.rules) > 0:
+        return float(tours.prices[slot]) if tours.slots[slot, SIZE] > 0 else 0.0
+    return float(tours.lengths[slot])
+
+
 # Times
 
 
@@ -253,6 +299,9 @@ def refresh_times(tours: FleetTours, slot: int, problem: FleetProblem) -> None:
     """Compute the times of all stops of a route."""
     slots, size = tours.slots, len(problem.demands) - 3
     if slots[slot, SIZE] == 0:
+        return
+    if len(problem.rules) > 0:
+        refresh_route(tours, slot, problem)
         return
     first, last = slots[slot, FIRST], slots[slot, LAST]
     _refresh_forward(tours, slot, first, size, False, problem)
@@ -265,6 +314,9 @@ def refresh_times(tours: FleetTours, slot: int, problem: FleetProblem) -> None:
 def refresh_around(tours: FleetTours, customer: int, problem: FleetProblem) -> None:
     """Compute the times of an inserted customer, and update those that it changes."""
     slot, size = tours.nodes[customer, ROUTE], len(problem.demands) - 3
+    if len(problem.rules) > 0:
+        refresh_route(tours, slot, problem)
+        return
     tours.ready[customer], tours.due[customer] = np.nan, np.nan
     _refresh_forward(tours, slot, customer, size, True, problem)
     _refresh_backward(tours, slot, customer, True, problem)
@@ -331,16 +383,6 @@ def _refresh_spans(tours: FleetTours, slot: int, problem: FleetProblem) -> None:
 
 
 @compiled_inline
-def append_span(
-    span: float, early: float, late: float, between: float, span_after: float, early_after: float, late_after: float
-) -> tuple[float, float, float]:
-    """Join two parts of a route: the least duration of both, and its earliest and latest start."""
-    offset = span + between
-    waiting = max(0.0, early_after - offset - late)
-    return offset + span_after + waiting, max(early_after - offset, early) - waiting, min(late_after - offset, late)
-
-
-@compiled_inline
 def is_within_times(
     tours: FleetTours, customer: int, slot: int, previous: int, following: int, problem: FleetProblem
 ) -> bool:
@@ -380,6 +422,8 @@ def is_within_times(
 @compiled_inline
 def is_within_limits(tours: FleetTours, slot: int, problem: FleetProblem) -> bool:
     """Whether a route with known times is within all limits of its type of vehicle."""
+    if len(problem.rules) > 0:
+        return is_route_allowed(tours, slot, problem)
     slots, kinds, kind = tours.slots, problem.kinds, tours.slots[slot, KIND]
     first, last = slots[slot, FIRST], slots[slot, LAST]
     if slots[slot, ROOM] < 0 or slots[slot, SIZE] > kinds.stops[kind] or tours.lengths[slot] > kinds.distances[kind]:

@@ -1,0 +1,226 @@
+"""Driving a route stop by stop, for rules that need it: breaks, lateness at a price, releases, durations with windows.
+
+It mirrors the drive of `check`: a route ends as early as it can, and departs as late as that allows. Breaks in windows
+are where they make the route end earliest, and breaks after driving as late as possible; `check` tries more places, so
+it never finds a plan dearer or later than the search does.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dynaroute.search.core.compiled import compiled_inline
+from dynaroute.search.with_limits.problem import FleetProblem
+from dynaroute.search.with_limits.rules import RELOAD
+from dynaroute.search.with_limits.state import AFTER, FIRST, KIND, FleetTours
+
+__all__ = ["drive_path", "write_path"]
+
+_LEG, _SECONDS, _BEGIN, _NODE = 0, 1, 2, 3  # columns of FleetTours.events
+_REST = -10  # a break after driving among events; one in a window is -1 minus its number
+_MOST_MASKS = 4  # sets of two breaks in windows
+
+
+@compiled_inline
+def write_path(
+    tours: FleetTours, slot: int, stop: int, previous: int, other: int, before: int, problem: FleetProblem
+) -> int:
+    """Write the stops of a route with up to two further ones, each after another stop; returns their number."""
+    size, path, count = len(problem.demands) - 3, tours.path, 0
+    here = problem.rules.start_nodes[tours.slots[slot, KIND]]
+    following = tours.slots[slot, FIRST]
+    while True:
+        if stop > 0 and here == previous:
+            path[count] = stop
+            count += 1
+        if other > 0 and (here == before or (stop > 0 and here == previous and before == stop)):
+            path[count] = other
+            count += 1
+        if following > size:
+            return count
+        path[count] = following
+        count += 1
+        here, following = following, tours.nodes[following, AFTER]
+
+
+@compiled_inline
+def drive_path(tours: FleetTours, count: int, kind: int, problem: FleetProblem) -> tuple[float, float]:
+    """The duration of the written path and the price of lateness; an infinite duration if a rule forbids it."""
+    rules = problem.rules
+    opening = max(problem.kinds.starts[kind], _find_release(tours, 0, count, problem))
+    mask = -1 if rules.breaks.shape[1] > 0 else 0
+    earliest = opening
+    for attempt in range(-1, rules.breaks.shape[1]):
+        if mask >= 0:
+            break
+        if attempt >= 0:  # who departs at the end of a window needs no break in it
+            opening = max(earliest, rules.breaks[kind, attempt, 2])
+        mask = _place_breaks(tours, count, kind, opening, problem) if opening < np.inf else -1
+    if mask < 0:
+        return np.inf, 0.0
+    events, end, late = _go(tours, count, kind, opening, mask, problem)
+    if end == np.inf or end > problem.kinds.ends[kind]:
+        return np.inf, 0.0
+    latest = end - _way_back(tours, count, kind, problem)
+    for event in range(events - 1, -1, -1):
+        latest -= tours.events[event, _SECONDS]
+        inside, node = tours.events[event, _BEGIN], int(tours.events[event, _NODE])
+        if node >= 0:
+            for window in range(rules.windows.shape[1]):
+                if rules.windows[node, window, 0] <= latest:
+                    closes = rules.windows[node, window, 1]
+                    if window == rules.windows.shape[1] - 1:
+                        closes = rules.closes[node]
+                    inside = max(inside, min(latest, closes))
+        elif node > _REST:
+            inside = max(inside, min(latest, rules.breaks[kind, -1 - node, 2]))
+        else:
+            inside = max(inside, latest)
+        latest = inside - tours.events[event, _LEG]
+    return float(end - max(opening, latest)), late
+
+
+@compiled_inline
+def _find_release(tours: FleetTours, first: int, count: int, problem: FleetProblem) -> float:
+    """When all goods are there of the trip that begins with this place of the path."""
+    latest = 0.0
+    for place in range(first, count):
+        if problem.rules.roles[tours.path[place]] == RELOAD:
+            break
+        latest = max(latest, problem.rules.release[tours.path[place]])
+    return latest
+
+
+@compiled_inline
+def _measure_leg(tours: FleetTours, place: int, kind: int, problem: FleetProblem) -> float:
+    """Seconds of the leg to a place of the path."""
+    rules = problem.rules
+    profile = rules.profiles[kind]
+    previous = rules.start_nodes[kind] if place == 0 else tours.path[place - 1]
+    seconds = rules.durations[profile, previous, tours.path[place]]
+    return float(seconds if place == 0 else seconds - rules.service[profile, previous])
+
+
+@compiled_inline
+def _way_back(tours: FleetTours, count: int, kind: int, problem: FleetProblem) -> float:
+    rules, last = problem.rules, tours.path[count - 1]
+    profile = rules.profiles[kind]
+    return float(rules.durations[profile, last, problem.kinds.end_nodes[kind]] - rules.service[profile, last])
+
+
+@compiled_inline
+def _begin(time: float, tours: FleetTours, place: int, count: int, problem: FleetProblem) -> float:
+    """When service begins on arrival at a place of the path; infinite if that is forbidden."""
+    stop = tours.path[place]
+    if problem.rules.roles[stop] == RELOAD:
+        time = max(time, _find_release(tours, place + 1, count, problem))
+    windows = problem.rules.windows
+    for index in range(windows.shape[1]):
+        if time <= windows[stop, index, 1]:
+            return float(max(time, windows[stop, index, 0]))
+    return np.inf
+
+
+@compiled_inline
+def _go(
+    tours: FleetTours, count: int, kind: int, opening: float, mask: int, problem: FleetProblem
+) -> tuple[int, float, float]:
+    """Drive the path with the breaks of a mask at their places: the number of events, the end, and late costs."""
+    rules, events, written = problem.rules, tours.events, 0
+    clock, late, driven = opening, 0.0, 0.0
+    for place in range(count):
+        leg = _measure_leg(tours, place, kind, problem)
+        driven += leg
+        clock += leg
+        stop, pending = tours.path[place], leg
+        for half in range(2):
+            if half == 1:
+                begin = _begin(clock, tours, place, count, problem)
+                seconds = rules.service[rules.profiles[kind], stop]
+                events[written, _LEG], events[written, _SECONDS] = pending, seconds
+                events[written, _BEGIN], events[written, _NODE] = begin, stop
+                written, pending = written + 1, 0.0
+                if begin > rules.closes[stop]:
+                    late += rules.late[stop] * (begin - rules.closes[stop])
+                clock = begin + seconds
+            for rest in range(rules.breaks.shape[1]):
+                if mask & (1 << rest) != 0 and tours.rests[mask, rest] == 2 * place + half:
+                    begin = max(clock, rules.breaks[kind, rest, 1])
+                    events[written, _LEG], events[written, _SECONDS] = pending, rules.breaks[kind, rest, 0]
+                    events[written, _BEGIN], events[written, _NODE] = begin, -1 - rest
+                    written, pending = written + 1, 0.0
+                    clock = begin + rules.breaks[kind, rest, 0]
+                    if rules.breaks[kind, rest, 0] >= rules.rests[kind, 0]:
+                        driven = 0.0
+        onward = _way_back(tours, count, kind, problem)
+        if place + 1 < count:
+            onward = _measure_leg(tours, place + 1, kind, problem)
+        if driven + onward > rules.rests[kind, 1]:
+            events[written, _LEG], events[written, _SECONDS] = 0.0, rules.rests[kind, 0]
+            events[written, _BEGIN], events[written, _NODE] = clock, _REST
+            written += 1
+            clock += rules.rests[kind, 0]
+            driven = 0.0
+            if onward > rules.rests[kind, 1]:
+                clock = np.inf
+    if count > 0 and _measure_leg(tours, 0, kind, problem) > rules.rests[kind, 1]:
+        clock = np.inf
+    return written, clock + _way_back(tours, count, kind, problem), late
+
+
+@compiled_inline
+def _place_breaks(tours: FleetTours, count: int, kind: int, opening: float, problem: FleetProblem) -> int:
+    """Choose which breaks in windows are taken, and where, so that the route ends earliest; -1 if it cannot be.
+
+    For each set of breaks, the places that end earliest so far are kept.
+    """
+    rules, clocks = problem.rules, tours.clocks
+    breaks, masks = rules.breaks, 1 << rules.breaks.shape[1]
+    for mask in range(masks):
+        clocks[mask] = opening if mask == 0 else np.inf
+        clocks[_MOST_MASKS + mask] = 0.0  # driven since the last long break
+    for place in range(count):
+        leg = _measure_leg(tours, place, kind, problem)
+        onward = _way_back(tours, count, kind, problem)
+        if place + 1 < count:
+            onward = _measure_leg(tours, place + 1, kind, problem)
+        for mask in range(masks):
+            clocks[mask] += leg
+            clocks[_MOST_MASKS + mask] += leg
+        for half in range(2):
+            if half == 1:
+                for mask in range(masks):
+                    if clocks[mask] < np.inf:
+                        clocks[mask] = _begin(clocks[mask], tours, place, count, problem)
+                        clocks[mask] += rules.service[rules.profiles[kind], tours.path[place]]
+            for rest in range(breaks.shape[1]):
+                for mask in range(masks):
+                    with_rest = mask | (1 << rest)
+                    if with_rest == mask or clocks[mask] > breaks[kind, rest, 2]:
+                        continue
+                    clock = max(clocks[mask], breaks[kind, rest, 1]) + breaks[kind, rest, 0]
+                    is_long = breaks[kind, rest, 0] >= rules.rests[kind, 0]
+                    if half == 1 and not is_long and clocks[_MOST_MASKS + mask] + onward > rules.rests[kind, 1]:
+                        continue  # not at the same place as a break after driving
+                    if clock < clocks[with_rest]:
+                        clocks[with_rest] = clock
+                        driven = 0.0 if is_long else clocks[_MOST_MASKS + mask]
+                        clocks[_MOST_MASKS + with_rest] = driven
+                        for other in range(breaks.shape[1]):
+                            tours.rests[with_rest, other] = tours.rests[mask, other]
+                        tours.rests[with_rest, rest] = 2 * place + half
+        for mask in range(masks):
+            if clocks[_MOST_MASKS + mask] + onward > rules.rests[kind, 1]:
+                clocks[mask] += rules.rests[kind, 0]
+                clocks[_MOST_MASKS + mask] = 0.0
+    best, best_end, back = -1, np.inf, _way_back(tours, count, kind, problem)
+    for mask in range(masks):
+        end = clocks[mask] + back
+        is_right = end < best_end
+        for rest in range(breaks.shape[1]):
+            latest = breaks[kind, rest, 2]
+            if mask & (1 << rest) == 0 and end > latest and opening < latest:
+                is_right = False
+        if is_right:
+            best, best_end = mask, end
+    return best

@@ -1,0 +1,329 @@
+"""What a route costs and whether it keeps all rules, if there are more than windows and limits.
+
+Every change of a route computes all that is known about it anew; then a further stop is priced in constant time.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dynaroute.search.core.compiled import compiled_inline
+from dynaroute.search.with_limits.driving import drive_path, write_path
+from dynaroute.search.with_limits.problem import FleetProblem
+from dynaroute.search.with_limits.rules import RELOAD
+from dynaroute.search.with_limits.state import (
+    AFTER,
+    BEFORE,
+    EARLY,
+    FIRST,
+    KIND,
+    LAST,
+    LATE,
+    NO_ROUTE,
+    ROOM,
+    ROUTE,
+    SIZE,
+    SPAN,
+    FleetTours,
+    append_span,
+)
+
+__all__ = [
+    "enter",
+    "find_cheapest_kind",
+    "find_group",
+    "is_route_allowed",
+    "is_stop",
+    "meets_other",
+    "price_detour",
+    "price_route",
+    "refresh_route",
+]
+
+
+@compiled_inline
+def is_stop(node: int, problem: FleetProblem) -> bool:
+    """Whether a node is a stop, neither a start nor an end; without rules, for nodes that are no ends."""
+    if len(problem.rules) > 0:
+        return bool(node != 0 and node <= len(problem.demands) - 3)
+    return bool(node != 0)
+
+
+# All of a route
+
+
+@compiled_inline
+def refresh_route(tours: FleetTours, slot: int, problem: FleetProblem) -> None:
+    """Compute length, times, loads and price of a route."""
+    slots, nodes, rules = tours.slots, tours.nodes, problem.rules
+    kind, size = slots[slot, KIND], len(problem.demands) - 3
+    profile, previous, stop = rules.profiles[kind], rules.start_nodes[kind], slots[slot, FIRST]
+    time, length, driving = problem.kinds.starts[kind], 0.0, 0.0
+    while True:
+        leg, seconds = rules.distances[profile, previous, stop], rules.durations[profile, previous, stop]
+        length += leg
+        driving += seconds
+        if is_stop(previous, problem):
+            driving -= rules.service[profile, previous]
+            tours.legs[previous] = leg
+        if stop > size:
+            break
+        time = enter(time + seconds, stop, problem)
+        tours.ready[stop] = time
+        previous, stop = stop, nodes[stop, AFTER]
+    tours.lengths[slot], tours.driving[slot] = length, driving
+    time, following, stop = problem.kinds.ends[kind], problem.kinds.end_nodes[kind], slots[slot, LAST]
+    while is_stop(stop, problem):
+        time = _leave(time - rules.durations[profile, stop, following], stop, problem)
+        tours.due[stop] = time
+        following, stop = stop, nodes[stop, BEFORE]
+    if rules.has_mixed_loads:
+        for dimension in range(rules.rooms.shape[1]):
+            _refresh_loads(tours, slot, dimension, problem)
+    if len(problem.driven) > 0:
+        stops = write_path(tours, slot, 0, 0, 0, 0, problem)
+        tours.spans[slot], tours.late[slot] = drive_path(tours, stops, kind, problem)
+    elif problem.has_durations:
+        tours.spans[slot] = _refresh_spans(tours, slot, problem)
+    span = tours.spans[slot] if tours.spans[slot] < np.inf else 0.0
+    tours.prices[slot] = price_route(kind, length, span, problem) + tours.late[slot]
+
+
+@compiled_inline
+def price_route(kind: int, length: float, span: float, problem: FleetProblem) -> float:
+    """The price of a route of this length and duration."""
+    rules = problem.rules
+    price = rules.fixed[kind] + rules.per_distance[kind] * length
+    if problem.has_durations:
+        price += rules.per_second[kind] * span + rules.overtime[kind, 1] * max(0.0, span - rules.overtime[kind, 0])
+    return float(price)
+
+
+@compiled_inline
+def enter(time: float, stop: int, problem: FleetProblem) -> float:
+    """The earliest start of service on arrival at this time; infinite after the last window."""
+    windows = problem.rules.windows
+    for index in range(windows.shape[1]):
+        if time <= windows[stop, index, 1]:
+            return float(max(time, windows[stop, index, 0]))
+    return np.inf
+
+
+@compiled_inline
+def _leave(time: float, stop: int, problem: FleetProblem) -> float:
+    """The latest start of service up to this time; minus infinity before the first window."""
+    windows = problem.rules.windows
+    for index in range(windows.shape[1] - 1, -1, -1):
+        if time >= windows[stop, index, 0]:
+            return float(min(time, windows[stop, index, 1]))
+    return -np.inf
+
+
+@compiled_inline
+def _refresh_spans(tours: FleetTours, slot: int, problem: FleetProblem) -> float:
+    """Compute the durations of the parts of a route, and return that of the whole."""
+    nodes, kind, rules = tours.nodes, tours.slots[slot, KIND], problem.rules
+    profile, earliest, latest, durations = rules.profiles[kind], problem.earliest, problem.latest, rules.durations
+    span, early, late = 0.0, problem.kinds.starts[kind], np.inf
+    previous, stop = rules.start_nodes[kind], tours.slots[slot, FIRST]
+    while is_stop(stop, problem):
+        between = durations[profile, previous, stop]
+        span, early, late = append_span(span, early, late, between, 0.0, earliest[stop], latest[stop])
+        tours.ahead[stop, SPAN], tours.ahead[stop, EARLY], tours.ahead[stop, LATE] = span, early, late
+        previous, stop = stop, nodes[stop, AFTER]
+    between = durations[profile, previous, stop]
+    whole, _, _ = append_span(span, early, late, between, 0.0, -np.inf, problem.kinds.ends[kind])
+    span, early, late = 0.0, -np.inf, problem.kinds.ends[kind]
+    following, stop = problem.kinds.end_nodes[kind], tours.slots[slot, LAST]
+    while is_stop(stop, problem):
+        between = durations[profile, stop, following]
+        span, early, late = append_span(0.0, earliest[stop], latest[stop], between, span, early, late)
+        tours.behind[stop, SPAN], tours.behind[stop, EARLY], tours.behind[stop, LATE] = span, early, late
+        following, stop = stop, nodes[stop, BEFORE]
+    return whole
+
+
+@compiled_inline
+def _refresh_loads(tours: FleetTours, slot: int, dimension: int, problem: FleetProblem) -> None:
+    """Compute the largest loads before and after each stop; a visit where the vehicle loads again begins a new trip."""
+    nodes, slots, peaks, tops, rules = tours.nodes, tours.slots, tours.peaks, tours.tops, problem.rules
+    onward, stop = 0, slots[slot, LAST]
+    while is_stop(stop, problem):
+        peaks[stop, dimension, 2] = onward  # what is still to be delivered on this trip
+        if rules.roles[stop] == RELOAD:
+            onward = 0
+        elif rules.partners[stop] == 0:
+            onward += rules.delivered[stop, dimension]
+        stop = nodes[stop, BEFORE]
+    aboard = rules.initial[slots[slot, KIND], dimension]
+    first, stop = onward + aboard, slots[slot, FIRST]
+    peak, top = first, first
+    while is_stop(stop, problem):
+        if rules.roles[stop] == RELOAD:
+            aboard, peak = 0, 0
+        else:
+            aboard += rules.collected[stop, dimension]
+            if rules.partners[stop] != 0:
+                aboard -= rules.delivered[stop, dimension]
+        load = peaks[stop, dimension, 2] + aboard
+        peak, top = max(peak, load), max(top, load)
+        peaks[stop, dimension, 0], peaks[stop, dimension, 2] = peak, load
+        stop = nodes[stop, AFTER]
+    after, stop = 0, slots[slot, LAST]
+    while is_stop(stop, problem):
+        after = max(after, peaks[stop, dimension, 2])
+        peaks[stop, dimension, 1] = after
+        if rules.roles[stop] == RELOAD:
+            after = 0
+        stop = nodes[stop, BEFORE]
+    tops[slot, dimension, 0], tops[slot, dimension, 1], tops[slot, dimension, 2] = first, max(first, after), top
+
+
+@compiled_inline
+def is_route_allowed(tours: FleetTours, slot: int, problem: FleetProblem) -> bool:
+    """Whether a route keeps all rules of its type of vehicle."""
+    slots, kinds, rules, kind = tours.slots, problem.kinds, problem.rules, tours.slots[slot, KIND]
+    if slots[slot, SIZE] > kinds.stops[kind] or tours.lengths[slot] > kinds.distances[kind]:
+        return False
+    if tours.driving[slot] > rules.driving[kind]:
+        return False
+    first = slots[slot, FIRST]
+    if tours.ready[first] > tours.due[first] or not _has_room(tours, slot, 0, 0, kind, problem):
+        return False
+    if tours.spans[slot] > kinds.durations[kind] or tours.spans[slot] == np.inf:
+        return False
+    stop = first
+    while is_stop(stop, problem):
+        if not rules.allowed[stop, kind]:
+            return False
+        stop = tours.nodes[stop, AFTER]
+    return True
+
+
+# A further stop
+
+
+@compiled_inline
+def price_detour(
+    tours: FleetTours, customer: int, slot: int, previous: int, following: int, most: float, problem: FleetProblem
+) -> tuple[float, int]:
+    """What a stop between two others costs, and which type of vehicle then drives.
+
+    The price is infinite if a rule forbids it, or if it is clearly not below `most`.
+    """
+    slots, rules, kind = tours.slots, problem.rules, tours.slots[slot, KIND]
+    if not rules.allowed[customer, kind]:
+        return np.inf, kind
+    if rules.apart[customer] > 0 and meets_other(tours, customer, slot, problem):
+        return np.inf, kind
+    profile = rules.profiles[kind]
+    extra = rules.distances[profile, previous, customer] + rules.distances[profile, customer, following]
+    extra -= rules.distances[profile, previous, following]
+    if rules.per_distance[kind] * extra >= most:
+        return np.inf, kind
+    length = tours.lengths[slot] + extra
+    if slots[slot, SIZE] >= problem.kinds.stops[kind] or length > problem.kinds.distances[kind]:
+        return np.inf, kind
+    durations = rules.durations
+    outward, onward = durations[profile, previous, customer], durations[profile, customer, following]
+    leaving = tours.ready[previous] if is_stop(previous, problem) else problem.kinds.starts[kind]
+    start = enter(leaving + outward, customer, problem)
+    limit = tours.due[following] if is_stop(following, problem) else problem.kinds.ends[kind]
+    if start == np.inf or start + onward > limit:
+        return np.inf, kind
+    if rules.driving[kind] < np.inf:
+        driving = outward + onward - rules.service[profile, customer] - durations[profile, previous, following]
+        if tours.driving[slot] + driving > rules.driving[kind]:
+            return np.inf, kind
+    span, late = 0.0, 0.0
+    if len(problem.driven) > 0:
+        stops = write_path(tours, slot, customer, previous, 0, 0, problem)
+        span, late = drive_path(tours, stops, kind, problem)
+    elif problem.has_durations:
+        span = _measure_span(tours, customer, kind, previous, following, outward, onward, problem)
+    if span > problem.kinds.durations[kind] or span == np.inf:
+        return np.inf, kind
+    price = price_route(kind, length, span, problem)
+    if not _has_room(tours, slot, previous, customer, kind, problem):
+        kind, price = find_cheapest_kind(tours, slot, previous, customer, length, span, problem)
+    return price + late - tours.prices[slot], kind
+
+
+@compiled_inline
+def meets_other(tours: FleetTours, customer: int, slot: int, problem: FleetProblem) -> bool:
+    """Whether a route serves somebody whom a customer must not be together with."""
+    apart, stop = problem.rules.apart, tours.slots[slot, FIRST]
+    while is_stop(stop, problem):
+        if apart[stop] == apart[customer]:
+            return True
+        stop = tours.nodes[stop, AFTER]
+    return False
+
+
+@compiled_inline
+def find_group(tours: FleetTours, customer: int, problem: FleetProblem) -> int:
+    """The slot where others of a customer's group are, who must be on the same vehicle; -1 if there are none."""
+    other = problem.rules.next_of_group[customer]
+    while other != customer:
+        if tours.nodes[other, ROUTE] != NO_ROUTE:
+            return int(tours.nodes[other, ROUTE])
+        other = problem.rules.next_of_group[other]
+    return -1
+
+
+@compiled_inline
+def _measure_span(
+    tours: FleetTours,
+    customer: int,
+    kind: int,
+    previous: int,
+    following: int,
+    outward: float,
+    onward: float,
+    problem: FleetProblem,
+) -> float:
+    """The least duration of a route with a further stop."""
+    span, early, late = 0.0, problem.kinds.starts[kind], np.inf
+    if is_stop(previous, problem):
+        span, early, late = tours.ahead[previous, SPAN], tours.ahead[previous, EARLY], tours.ahead[previous, LATE]
+    earliest, latest = problem.earliest[customer], problem.latest[customer]
+    span, early, late = append_span(span, early, late, outward, 0.0, earliest, latest)
+    span_after, early_after, late_after = 0.0, -np.inf, problem.kinds.ends[kind]
+    if is_stop(following, problem):
+        span_after, early_after = tours.behind[following, SPAN], tours.behind[following, EARLY]
+        late_after = tours.behind[following, LATE]
+    span, early, late = append_span(span, early, late, onward, span_after, early_after, late_after)
+    return span
+
+
+@compiled_inline
+def _has_room(tours: FleetTours, slot: int, previous: int, customer: int, kind: int, problem: FleetProblem) -> bool:
+    """Whether a type of vehicle has room for a further stop after another, or for the route as it is with stop 0."""
+    rules, capacities = problem.rules, problem.kinds.capacities
+    if not rules.has_mixed_loads:
+        load = capacities[tours.slots[slot, KIND]] - tours.slots[slot, ROOM]
+        return bool(load + problem.demands[customer] <= capacities[kind])
+    for dimension in range(rules.rooms.shape[1]):
+        before, after = tours.tops[slot, dimension, 0], tours.tops[slot, dimension, 1]
+        if is_stop(previous, problem):
+            before, after = tours.peaks[previous, dimension, 0], tours.peaks[previous, dimension, 1]
+        need = max(before + rules.delivered[customer, dimension], after + rules.collected[customer, dimension])
+        if max(need, tours.tops[slot, dimension, 2]) > rules.rooms[kind, dimension]:
+            return False
+    return True
+
+
+@compiled_inline
+def find_cheapest_kind(
+    tours: FleetTours, slot: int, previous: int, customer: int, length: float, span: float, problem: FleetProblem
+) -> tuple[int, float]:
+    """The cheapest free type of the same class with room for a further stop, and the price of the route; or -1."""
+    classes, own = problem.rules.classes, tours.slots[slot, KIND]
+    best, best_price = -1, np.inf
+    for kind in range(len(tours.free)):
+        if classes[kind] != classes[own] or (kind != own and tours.free[kind] <= 0):
+            continue
+        price = price_route(kind, length, span, problem)
+        if price < best_price and _has_room(tours, slot, previous, customer, kind, problem):
+            best, best_price = kind, price
+    return best, best_price

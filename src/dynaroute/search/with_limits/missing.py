@@ -1,0 +1,65 @@
+"""Customers who are on no route: those who must be served, and those who may be left out for a price."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dynaroute.search.core.compiled import compiled_inline
+from dynaroute.search.core.random_numbers import RandomState, draw_unit
+from dynaroute.search.with_limits.log import FleetLog
+from dynaroute.search.with_limits.problem import FleetProblem
+from dynaroute.search.with_limits.rules import PICKUP
+from dynaroute.search.with_limits.state import NO_ROUTE, ROUTE, FleetTours
+
+__all__ = ["draw_left_out", "is_absent", "is_left_out", "price_left_out"]
+
+_TRY_RATE = 0.5
+
+
+@compiled_inline
+def is_absent(tours: FleetTours, customer: int, problem: FleetProblem) -> bool:
+    """Whether a customer is missing who must be served."""
+    is_missing = tours.nodes[customer, ROUTE] == NO_ROUTE
+    if len(problem.rules) > 0:
+        rules = problem.rules
+        return bool(is_missing and rules.roles[customer] <= PICKUP and rules.prizes[customer] == np.inf)
+    return bool(is_missing)
+
+
+@compiled_inline
+def is_left_out(tours: FleetTours, customer: int, problem: FleetProblem) -> bool:
+    """Whether a customer, or the pickup of a shipment, is missing who may be left out."""
+    rules = problem.rules
+    is_missing = tours.nodes[customer, ROUTE] == NO_ROUTE
+    return bool(is_missing and rules.roles[customer] <= PICKUP and rules.prizes[customer] < np.inf)
+
+
+@compiled_inline
+def price_left_out(tours: FleetTours, problem: FleetProblem) -> float:
+    """The prizes of all who are left out."""
+    price = 0.0
+    if len(problem.optional) > 0:
+        for customer in range(1, len(problem.demands) - 2):
+            if is_left_out(tours, customer, problem):
+                price += problem.rules.prizes[customer]
+    return price
+
+
+@compiled_inline
+def draw_left_out(
+    tours: FleetTours, log: FleetLog, placed: int, most: int, state: RandomState, problem: FleetProblem
+) -> int:
+    """Add some of those who are left out around the seed to the `placed` customers to insert; returns their number."""
+    seed, neighbours, added = log.now[4], problem.neighbours, 0
+    log.now[3] += 1
+    for index in range(placed):
+        log.stamps[log.order[index] - 1, 1] = log.now[3]
+    for near in range(-1, neighbours.shape[1]):
+        customer = seed if near < 0 else neighbours[seed, near]
+        is_new = log.stamps[customer - 1, 1] != log.now[3] and is_left_out(tours, customer, problem)
+        if is_new and draw_unit(state) < _TRY_RATE:
+            log.order[placed + added] = customer
+            added += 1
+            if added == most:
+                break
+    return added

@@ -1,0 +1,281 @@
+"""The rules of an instance, read into arrays."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dynaroute.problem.fleet import TOLERANCE, VehicleType
+from dynaroute.problem.instance import Instance
+from dynaroute.search.core.problem import list_matrix_rows
+from dynaroute.search.with_limits.rules import CUSTOMER, DELIVERY, FORBIDDEN, PICKUP, Rules
+
+__all__ = ["bound_price", "find_end_nodes", "read_day", "read_rules", "weigh_absence"]
+
+_Item = TypeVar("_Item", bound=Hashable)
+
+_SLACK = TOLERANCE / 4  # as for limits: `check` may sum in another order
+_HIGHEST_WEIGHT = 1e6  # of the highest priority, in prices of a customer
+
+
+def read_rules(instance: Instance, absence_price: float, is_time_up: Callable[[], bool] | None = None) -> Rules:
+    """Read what applies to stops and types of vehicles, with N = n + m + 3 nodes.
+
+    These are the depot, the customers, the m places, and the two ends of routes at the depot and anywhere.
+
+    Parameters
+    ----------
+    instance
+        An instance with rules.
+    absence_price
+        More than any plan costs.
+    is_time_up
+        Called every few milliseconds; returning true gives up.
+    """
+    vehicles = [group.merged for group in instance.alike_types]
+    size, nodes = instance.size, instance.node_count + 2
+    distances, seconds = _measure(instance, is_time_up)
+    service = np.zeros(nodes)
+    if instance.service is not None and instance.has_times:
+        service[: size + 1] = instance.service
+    profiles, paces = _number((each.speed_factor, each.service_factor) for each in vehicles)
+    durations = np.empty((len(paces), nodes, nodes))
+    services = np.empty((len(paces), nodes))
+    for profile, (speed, effort) in enumerate(paces):
+        services[profile] = service * effort
+        np.divide(seconds, speed, out=durations[profile])
+        durations[profile] += services[profile][:, None]
+    delivered, collected = _read_loads(instance, nodes)
+    roles, partners = np.full(nodes, CUSTOMER, dtype=np.int8), np.zeros(nodes, dtype=np.int32)
+    if instance.partners is not None and instance.is_pickup is not None:
+        partners[: size + 1] = instance.partners
+        roles[: size + 1][instance.partners > 0] = DELIVERY
+        roles[: size + 1][instance.is_pickup] = PICKUP
+    if instance.backhauls == "strict" and instance.pickups is not None:
+        _forbid_legs(distances, delivered.sum(axis=1) > 0, collected.sum(axis=1) > 0, size)
+    allowed = np.ones((nodes, len(vehicles)), dtype=np.bool_)
+    if instance.allowed is not None:
+        allowed[: size + 1] = instance.allowed[:, [group.members[0] for group in instance.alike_types]]
+    windows = _read_windows(instance, nodes)
+    closes, late = windows[:, -1, 1].copy(), _spread(instance.late_costs, nodes, np.inf)
+    is_soft = np.isfinite(late)
+    windows[is_soft, -1, 1] = np.inf
+    rooms = np.array([each.capacities for each in vehicles], dtype=np.int64)
+    initial = np.array([each.initial_loads for each in vehicles], dtype=np.int64)
+    overtime = [
+        (np.inf, 0.0) if each.overtime is None else (each.overtime.after, each.overtime.cost) for each in vehicles
+    ]
+    return Rules(
+        distances=np.ascontiguousarray(np.broadcast_to(distances, (len(paces), nodes, nodes))),
+        durations=durations,
+        service=services,
+        delivered=delivered,
+        collected=collected,
+        roles=roles,
+        partners=partners,
+        allowed=allowed,
+        windows=windows,
+        closes=closes,
+        late=np.where(is_soft, late, 0.0),
+        release=_spread(instance.release, nodes, 0.0),
+        breaks=_read_breaks(vehicles),
+        rests=np.array([_read_rest(each) for each in vehicles]),
+        apart=np.array(_number(instance.not_together or ())[0] + [0] * nodes, dtype=np.int64)[:nodes],
+        next_of_group=_link_groups(instance.same_vehicle, nodes),
+        prizes=_read_prizes(instance, nodes, absence_price),
+        profiles=np.array(profiles, dtype=np.int64),
+        start_nodes=np.array([instance.node_of(each.start) for each in vehicles], dtype=np.int64),
+        classes=np.array(_number(_describe(each, allowed[:, kind]) for kind, each in enumerate(vehicles))[0]),
+        rooms=rooms,
+        initial=initial,
+        fixed=np.array([each.fixed_cost for each in vehicles]),
+        per_distance=np.array([each.distance_cost for each in vehicles]),
+        per_second=np.array([each.time_cost for each in vehicles]),
+        overtime=np.array(overtime),
+        driving=np.array([np.inf if each.max_driving is None else each.max_driving + _SLACK for each in vehicles]),
+        has_mixed_loads=bool(collected.any() or initial.any() or rooms.shape[1] > 1),
+    )
+
+
+def bound_price(instance: Instance) -> float:
+    """More than any plan costs: twice as much as if every customer had the dearest vehicle, all day."""
+    fleet, customers = instance.fleet, np.arange(1, instance.size + 1)
+    places = np.array([*instance.start_nodes, *(node for node in instance.end_nodes if node >= 0)])
+    outward = instance.leg_lengths(places[:, None], customers).max(axis=0)
+    back = instance.leg_lengths(customers, places[:, None]).max(axis=0)
+    bound = max(each.distance_cost for each in fleet) * float((outward + back).sum())
+    per_second = max(each.time_cost + (0.0 if each.overtime is None else each.overtime.cost) for each in fleet)
+    if instance.late_costs is not None:
+        per_second += float(instance.late_costs[np.isfinite(instance.late_costs)].max(initial=0.0))
+    if per_second > 0:
+        hours = np.array([0.0]) if instance.windows is None else instance.windows[np.isfinite(instance.windows)]
+        day = float(hours.max(initial=0.0)) + max(
+            (each.shift[1] for each in fleet if each.shift is not None), default=0.0
+        )
+        work = 0.0 if instance.service is None else float(instance.service.sum())
+        legs = instance.leg_durations(places[:, None], customers).max() + instance.leg_durations(customers, 0).max()
+        bound += per_second * instance.size * (day + work + float(legs))
+    prizes = 0.0 if instance.prizes is None else float(instance.prizes[np.isfinite(instance.prizes)].sum())
+    return 2 * (bound + prizes + instance.size * max(each.fixed_cost for each in fleet)) + 1.0
+
+
+def weigh_absence(instance: Instance, absence_price: float) -> NDArray[np.float64]:
+    """What each missing customer counts beyond its prize, which the cost of a plan has already, (n + 1,).
+
+    A priority counts more than all lower ones together, as far as numbers reach.
+    """
+    weights = np.full(instance.size + 1, absence_price)
+    if instance.optional is not None:
+        weights[instance.optional] = 0.0
+    if instance.priorities is not None:
+        given = ~np.isnan(instance.priorities)
+        ranks, places = np.unique(instance.priorities[given], return_inverse=True)
+        base = min(instance.size + 1.0, _HIGHEST_WEIGHT ** (1 / max(1, len(ranks) - 1)))
+        weights[given] = absence_price * base**places
+    return weights
+
+
+def read_day(instance: Instance, vehicle: VehicleType) -> tuple[float, float]:
+    """Earliest departure and latest end, by its shift and the hours of the places where it starts and ends."""
+    earliest, _ = _read_hours(instance, instance.node_of(vehicle.start))
+    latest = math.inf if vehicle.end == "open" else _read_hours(instance, instance.node_of(vehicle.end))[1]
+    if vehicle.shift is None:
+        return earliest, latest
+    return max(earliest, vehicle.shift[0]), min(latest, vehicle.shift[1])
+
+
+def find_end_nodes(instance: Instance, vehicles: Sequence[VehicleType]) -> NDArray[np.int64]:
+    """The nodes where routes end: a place, or one of the two last nodes."""
+    back, anywhere = instance.node_count, instance.node_count + 1
+    ends = [anywhere if each.end == "open" else instance.node_of(each.end) or back for each in vehicles]
+    return np.array(ends, dtype=np.int64)
+
+
+def _read_hours(instance: Instance, node: int) -> tuple[float, float]:
+    if node > instance.size:
+        return instance.places[node - instance.size - 1].bounds
+    if instance.windows is None:
+        return 0.0, math.inf
+    hours = instance.windows[0].ravel()
+    return float(hours[0]), float(hours[-1])
+
+
+def _measure(
+    instance: Instance, is_time_up: Callable[[], bool] | None
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Measure all legs and their seconds; both ends of routes are the last nodes."""
+    count = instance.node_count
+    distances, seconds = np.zeros((count + 2, count + 2)), np.zeros((count + 2, count + 2))
+    nodes = np.arange(count)
+    for rows in list_matrix_rows(count, is_time_up):
+        origins = np.arange(rows.start, rows.stop)[:, None]
+        distances[rows, :count] = instance.leg_lengths(origins, nodes)
+        if instance.has_times:
+            seconds[rows, :count] = instance.leg_durations(origins, nodes)
+    distances[:count, count], seconds[:count, count] = distances[:count, 0], seconds[:count, 0]
+    return distances, seconds
+
+
+def _read_loads(instance: Instance, nodes: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    demands = instance.demands.reshape(instance.size + 1, -1)
+    delivered, collected = (np.zeros((nodes, demands.shape[1]), dtype=np.int64) for _ in range(2))
+    delivered[: len(demands)] = demands
+    if instance.pickups is not None:
+        collected[: len(demands)] = instance.pickups.reshape(demands.shape)
+    return delivered, collected
+
+
+def _forbid_legs(
+    distances: NDArray[np.float64], delivers: NDArray[np.bool_], collects: NDArray[np.bool_], size: int
+) -> None:
+    """Strict backhauls: nothing is delivered after a pickup, and something is delivered on every trip.
+
+    Legs only know two stops. So who neither gets nor gives anything comes before all pickups, and not directly before.
+    """
+    is_customer = np.zeros(len(distances), dtype=np.bool_)
+    is_customer[1 : size + 1] = True
+    only_collects = collects & ~delivers
+    distances[np.ix_(collects, is_customer & ~only_collects)] = FORBIDDEN
+    distances[np.ix_(~collects & ~delivers, only_collects)] = FORBIDDEN
+    np.fill_diagonal(distances, 0.0)
+
+
+def _read_windows(instance: Instance, nodes: int) -> NDArray[np.float64]:
+    given = np.array([[0.0, np.inf]]) if instance.windows is None else instance.windows
+    given = given.reshape(len(given), -1, 2)
+    windows = np.empty((nodes, given.shape[1], 2))
+    windows[:] = 0.0, np.inf
+    windows[1 : instance.size + 1] = given[1:] if instance.windows is not None else given
+    windows[:, :, 1] += _SLACK
+    return windows
+
+
+def _read_prizes(instance: Instance, nodes: int, absence_price: float) -> NDArray[np.float64]:
+    """The price of leaving a stop out, or a shipment for its pickup; infinite if it must be served."""
+    prizes = np.full(nodes, np.inf)
+    if instance.optional is not None:
+        own = np.zeros(instance.size + 1) if instance.prizes is None else instance.prizes
+        own = np.where(np.isinf(own), 0.0, own) + weigh_absence(instance, absence_price)
+        prizes[: instance.size + 1] = np.where(instance.optional, own, np.inf)
+        prizes[0] = np.inf
+    if instance.partners is not None and instance.is_pickup is not None:
+        pickups = np.flatnonzero(instance.is_pickup)
+        prizes[pickups] += prizes[instance.partners[pickups]]
+    return prizes
+
+
+def _spread(values: NDArray[np.float64] | None, nodes: int, without: float) -> NDArray[np.float64]:
+    """Values of the depot and the customers, for all nodes."""
+    spread = np.full(nodes, without)
+    if values is not None:
+        spread[: len(values)] = values
+    return spread
+
+
+def _read_breaks(vehicles: Sequence[VehicleType]) -> NDArray[np.float64]:
+    """The breaks in windows of each type, by their earliest start; a type with fewer has some that are never due."""
+    found = [
+        sorted((*each.window[::-1], each.duration) for each in vehicle.breaks if each.window is not None)
+        for vehicle in vehicles
+    ]
+    breaks = np.tile([0.0, 0.0, -np.inf], (len(vehicles), max(map(len, found)), 1))
+    for kind, own in enumerate(found):
+        for number, (latest, earliest, duration) in enumerate(sorted(own, key=lambda rest: rest[1])):
+            breaks[kind, number] = duration, earliest, latest + _SLACK
+    return breaks
+
+
+def _read_rest(vehicle: VehicleType) -> tuple[float, float]:
+    rests = (each for each in vehicle.breaks if each.after_driving is not None)
+    rest = next(rests, None)
+    return (0.0, math.inf) if rest is None else (rest.duration, (rest.after_driving or 0.0) + _SLACK)
+
+
+def _link_groups(labels: Sequence[str] | None, nodes: int) -> NDArray[np.int64]:
+    """For each node the next one with the same label, or itself."""
+    links, last = np.arange(nodes), dict[str, int]()
+    for node, label in enumerate(labels or ()):
+        if label and label in last:
+            links[node], links[last[label]] = links[last[label]], node
+        if label:
+            last[label] = node
+    return links
+
+
+def _describe(vehicle: VehicleType, allowed: NDArray[np.bool_]) -> tuple[object, ...]:
+    """All that types of one class have in common."""
+    limits = (vehicle.max_duration, vehicle.max_distance, vehicle.max_stops, vehicle.max_driving, vehicle.shift)
+    places = (vehicle.start, vehicle.end, vehicle.speed_factor, vehicle.service_factor, vehicle.initial_loads)
+    longest = None if vehicle.overtime is None else (vehicle.overtime.after, vehicle.overtime.at_most)
+    return limits, places, longest, vehicle.breaks, allowed.tobytes()
+
+
+def _number(items: Iterable[_Item]) -> tuple[list[int], list[_Item]]:
+    """Number items by their first appearance; returns the numbers and the different items."""
+    numbers: dict[_Item, int] = {}
+    places = [numbers.setdefault(item, len(numbers)) for item in items]
+    return places, list(numbers)

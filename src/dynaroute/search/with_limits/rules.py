@@ -1,0 +1,105 @@
+"""The rules beyond windows and limits of vehicles, as plain arrays for compiled code.
+
+Whether any of them applies is known when the code is compiled: a field of the problem is an empty tuple or not, and is
+asked by its length. So a problem without such rules runs machine code that does not know them.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["CUSTOMER", "DELIVERY", "FORBIDDEN", "NO_RULES", "OFF", "ON", "PICKUP", "RELOAD", "Rules", "Switch"]
+
+FORBIDDEN = 1e12  # length and seconds of a leg that must not be driven: finite, so that sums stay numbers
+CUSTOMER, PICKUP, DELIVERY, RELOAD = 0, 1, 2, 3  # roles of stops
+
+Lengths = NDArray[np.float64]
+Longs = NDArray[np.int64]
+
+Switch = tuple[()] | tuple[int]
+OFF: Switch = ()
+ON: Switch = (1,)
+
+
+class Rules(NamedTuple):
+    """What applies to stops and types of vehicles; an empty tuple stands for no rules at all.
+
+    P profiles, N nodes as in `FleetProblem`, T types of vehicles, K dimensions of loads.
+
+    Attributes
+    ----------
+    distances, durations
+        (P, N, N) for each profile, as in `FleetProblem`.
+    service
+        (P, N) seconds of service.
+    delivered, collected
+        (N, K) what a stop takes from the vehicle and what it adds. A pickup adds what its delivery takes.
+    roles
+        (N,) what kind of stop each node is.
+    partners
+        (N,) the delivery of a pickup and the other way round; 0 without.
+    allowed
+        (N, T) which types may serve a stop.
+    windows
+        (N, W, 2) the windows of each stop, in order; empty ones at the end begin at infinity.
+    closes, late
+        (N,) end of the last window, and price of a second of lateness after it; 0 if nobody may be late.
+    release
+        (N,) when the goods of a stop are there.
+    breaks
+        (T, B, 3) for each break in a window: its duration, and its earliest and latest start.
+    rests
+        (T, 2) duration of a break after driving, and the longest driving without one.
+    apart, next_of_group
+        (N,) a label of stops that must be on different routes, 0 for none; and the next of those that must be on the
+        same, in a ring.
+    prizes
+        (N,) price of leaving a stop out; infinite if it must be served.
+    profiles, start_nodes, classes
+        (T,) profile and start of each type; types of one class differ only in capacity and prices.
+    rooms
+        (T, K) capacity.
+    initial
+        (T, K) load at the start, which stays aboard until the vehicle loads again.
+    fixed, per_distance, per_second
+        (T,) prices of a vehicle, of a unit of distance, and of a second from departure to end.
+    overtime
+        (T, 2) duration from which on each second costs more, and its price.
+    driving
+        (T,) longest time of driving.
+    """
+
+    distances: Lengths
+    durations: Lengths
+    service: Lengths
+    delivered: Longs
+    collected: Longs
+    roles: NDArray[np.int8]
+    partners: NDArray[np.int32]
+    allowed: NDArray[np.bool_]
+    windows: Lengths
+    closes: Lengths
+    late: Lengths
+    release: Lengths
+    breaks: Lengths
+    rests: Lengths
+    apart: Longs
+    next_of_group: Longs
+    prizes: Lengths
+    profiles: Longs
+    start_nodes: Longs
+    classes: Longs
+    rooms: Longs
+    initial: Longs
+    fixed: Lengths
+    per_distance: Lengths
+    per_second: Lengths
+    overtime: Lengths
+    driving: Lengths
+    has_mixed_loads: bool
+
+
+NO_RULES = cast(Rules, ())  # of a type of its own, so that compiled code for it knows no rules

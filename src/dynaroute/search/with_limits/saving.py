@@ -1,0 +1,58 @@
+"""Routes as they were before an iteration, so that it can be undone whatever it changed."""
+
+from __future__ import annotations
+
+from dynaroute.search.core.compiled import compiled_inline
+from dynaroute.search.with_limits.log import FleetLog
+from dynaroute.search.with_limits.problem import FleetProblem
+from dynaroute.search.with_limits.state import AFTER, FIRST, KIND, PLACE, SIZE, USED, FleetTours
+from dynaroute.search.with_limits.tours import insert_stop, open_slot, refresh_times, remove_stop
+
+__all__ = ["begin_saving", "restore_routes", "save_route"]
+
+
+@compiled_inline
+def begin_saving(log: FleetLog) -> None:
+    """Forget the saved routes."""
+    log.now[0] += 1
+    log.now[1], log.now[2] = 0, 0
+
+
+@compiled_inline
+def save_route(tours: FleetTours, log: FleetLog, slot: int) -> None:
+    """Save a route before its first change in this iteration."""
+    now = log.now
+    if log.stamps[slot, 0] == now[0]:
+        return
+    log.stamps[slot, 0] = now[0]
+    is_used = tours.slots[slot, PLACE] < tours.counts[USED]
+    place, end = now[1], now[2]
+    log.saved[place, 0], log.saved[place, 1] = slot, tours.slots[slot, KIND] if is_used else -1
+    log.saved[place, 2] = end
+    stop = tours.slots[slot, FIRST]
+    for _ in range(tours.slots[slot, SIZE] if is_used else 0):
+        log.stops[end] = stop
+        end += 1
+        stop = tours.nodes[stop, AFTER]
+    log.saved[place, 3] = end
+    now[1], now[2] = place + 1, end
+
+
+@compiled_inline
+def restore_routes(tours: FleetTours, log: FleetLog, problem: FleetProblem) -> None:
+    """Restore all saved routes."""
+    slots, saved, count = tours.slots, log.saved, log.now[1]
+    for place in range(count):
+        slot = saved[place, 0]
+        if slots[slot, PLACE] < tours.counts[USED]:
+            for _ in range(slots[slot, SIZE]):
+                remove_stop(tours, slots[slot, FIRST], problem)
+    for place in range(count):
+        slot, kind, previous = saved[place, 0], saved[place, 1], 0
+        if kind < 0:
+            continue
+        open_slot(tours, slot, kind, problem)
+        for index in range(saved[place, 2], saved[place, 3]):
+            insert_stop(tours, log.stops[index], slot, previous, problem)
+            previous = log.stops[index]
+        refresh_times(tours, slot, problem)
