@@ -1,8 +1,9 @@
-"""The colours of routes."""
+"""The colours of routes, and the style of figures."""
 
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,9 +12,16 @@ from dynaroute.plotting.plane import project
 from dynaroute.problem.instance import Instance
 from dynaroute.problem.solution import Solution
 
-__all__ = ["colour_routes"]
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["FAINT", "FIGURE_INCHES", "INK", "RED", "colour_routes", "tidy_axes"]
 
 GOLDEN_ANGLE = math.pi * (3 - math.sqrt(5))
+INK = "#22252b"
+FAINT = "#8a8f98"
+RED = "#cc3311"  # of what is wrong
+FIGURE_INCHES = (7.0, 7.0)
 
 
 def colour_routes(instance: Instance, solution: Solution) -> list[str]:
@@ -55,3 +63,10 @@ def _oklch(lightness: float, chroma: float, hue: float) -> str:
 
 def _encode(part: float) -> float:
     return 12.92 * part if part <= 0.0031308 else 1.055 * part ** (1 / 2.4) - 0.055
+
+
+def tidy_axes(ax: Axes) -> None:
+    """Remove what is not needed from the axes."""
+    ax.tick_params(colors=FAINT, labelsize=8, length=3)
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.spines[["left", "bottom"]].set_color("#c9ccd1")

@@ -1,4 +1,4 @@
-"""Where the nodes of an instance are on a map."""
+"""Where the nodes of an instance are on a map, and the map's scale."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from dynaroute.base.errors import UnsupportedError
 from dynaroute.problem.instance import Instance
 
-__all__ = ["DrawnPlane", "project"]
+__all__ = ["DrawnPlane", "project", "round_down", "show_scale"]
 
 
 class DrawnPlane(NamedTuple):
@@ -44,3 +44,14 @@ def project(instance: Instance) -> DrawnPlane:
     middle = math.radians(float(latitudes.min() + latitudes.max()) / 2)
     aspect = 1 / max(math.cos(middle), 0.05)  # near the poles every flat map is distorted
     return DrawnPlane(np.column_stack([longitudes, latitudes]), aspect, ("longitude", "latitude"))
+
+
+def round_down(length: float) -> float:
+    """Return the largest 1, 2 or 5 times a power of ten that is not larger."""
+    power = 10.0 ** math.floor(math.log10(length))
+    return max(step * power for step in (1, 2, 5) if step * power <= length * (1 + 1e-9))
+
+
+def show_scale(metres: float) -> str:
+    """Write a length in metres or kilometres."""
+    return f"{metres / 1000:g} km" if metres >= 1000 else f"{metres:g} m"

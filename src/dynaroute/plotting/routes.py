@@ -10,10 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dynaroute.base.display import count_of, show_text
-from dynaroute.plotting.colours import colour_routes
-from dynaroute.plotting.plane import DrawnPlane, project
-from dynaroute.plotting.scale import round_down, show_scale
-from dynaroute.plotting.style import FAINT, FIGURE_INCHES, INK, RED, tidy_axes
+from dynaroute.plotting.colours import FAINT, FIGURE_INCHES, INK, RED, colour_routes, tidy_axes
+from dynaroute.plotting.plane import DrawnPlane, project, round_down, show_scale
 from dynaroute.problem.instance import Instance
 from dynaroute.problem.lengths import EARTH_RADIUS_METRES
 from dynaroute.problem.solution import Solution

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 from command_line import invoke, invoke_json
 
-from dynaroute.cli.shared.batch_progress import describe_progress, show_batch
+from dynaroute.cli.commands.batch import describe_progress, show_batch
 from dynaroute.draw import draw_paper_set
 from dynaroute.formats import write
 from dynaroute.scale.engines.engine import WorkersNow

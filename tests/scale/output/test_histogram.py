@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from dynaroute.scale.output.histogram import Bar, draw_bars, make_bars
+from dynaroute.scale.output.tally import Bar, draw_bars, make_bars
 
 
 def test_every_value_is_counted_once() -> None:

@@ -12,9 +12,9 @@ from dynaroute.base.errors import InstanceError
 from dynaroute.problem.instance import Instance
 from dynaroute.problem.solution import Solution
 from dynaroute.search.search import Improvement
-from dynaroute.service.jobs.events import stream_events
 from dynaroute.service.jobs.jobs import Job, JobStore
 from dynaroute.service.messages.refusals import RequestError
+from dynaroute.service.web.endpoints.jobs import stream_events
 from dynaroute.service.work.engine import Engine
 from dynaroute.service.work.searches import SearchPool
 from dynaroute.solving.options import SolveOptions

@@ -17,12 +17,12 @@ from running_service import running_service
 from dynaroute.base.errors import DynarouteError, gather_notes
 from dynaroute.formats.json.instance import parse_json
 from dynaroute.plans.files.json import parse_json_plan
-from dynaroute.service.messages.direct_responses import convert, insert, judge
 from dynaroute.service.messages.reading import read_solvable_problem
 from dynaroute.service.messages.refusals import to_response
 from dynaroute.service.messages.request_options import choose_options
 from dynaroute.service.messages.request_schemas import FileOptions
 from dynaroute.service.messages.sizes import ReadingLimits
+from dynaroute.service.web.endpoints.solving import convert, insert, judge
 
 pytest_plugins = ("service_fixtures",)
 

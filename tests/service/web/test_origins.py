@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from starlette.datastructures import Headers
 
-from dynaroute.service.web.origins import Origins
+from dynaroute.service.web.gate import Origins
 
 HERE = {"Host": "127.0.0.1:8000"}
 BEHIND_A_PROXY = Origins(hosts=("Routes.example.org",), pages=("https://maps.example",))

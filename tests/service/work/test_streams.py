@@ -4,8 +4,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from dynaroute.service.jobs.events import count_seen
 from dynaroute.service.messages.refusals import RequestError
+from dynaroute.service.web.endpoints.jobs import count_seen
 from dynaroute.service.work.streams import Streams
 
 

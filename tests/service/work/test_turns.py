@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from dynaroute.service.work.turns import Turns
+from dynaroute.service.work.service import Turns
 
 
 async def count_rounds(turns: Turns, requests: int) -> list[int]:

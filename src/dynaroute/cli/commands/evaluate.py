@@ -10,8 +10,7 @@ import typer
 
 from dynaroute.base.errors import OptionError
 from dynaroute.cli.evaluating.comparison import Compared, format_comparison, list_rows, parse_decodings, require_table
-from dynaroute.cli.evaluating.gaps import print_gaps, write_gaps
-from dynaroute.cli.evaluating.reference import read_reference
+from dynaroute.cli.evaluating.reference import print_gaps, read_reference, write_gaps
 from dynaroute.cli.shared.jobs import SolveJob, gather_jobs
 from dynaroute.cli.shared.options import (
     BestOption,

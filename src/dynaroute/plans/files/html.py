@@ -19,7 +19,7 @@ from dynaroute.plans.files.sheet import (
 from dynaroute.plans.files.sketch import PlanSketch, sketch_plan
 from dynaroute.plans.files.words import describe_load, describe_plan, describe_route, list_warnings
 from dynaroute.plans.plan import Plan, PlannedRoute
-from dynaroute.plotting.style import RED
+from dynaroute.plotting.colours import RED
 from dynaroute.problem.unserved import count_unserved
 
 __all__ = ["GENERATOR_MARK", "format_html_plan", "format_html_sheet", "format_html_unserved"]

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from dynaroute.plans.plan import Plan, PlannedRoute
 from dynaroute.plotting.colours import colour_routes
-from dynaroute.plotting.plane import project
-from dynaroute.plotting.scale import round_down, show_scale
+from dynaroute.plotting.plane import project, round_down, show_scale
 from dynaroute.problem.lengths import EARTH_RADIUS_METRES
 
 __all__ = ["PlanSketch", "ScaleBar", "SketchedRoute", "sketch_plan"]

@@ -6,8 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from dynaroute.scale.engines.engine import WorkersNow
-from dynaroute.scale.output.histogram import make_bars
-from dynaroute.scale.output.tally import Tally
+from dynaroute.scale.output.tally import Tally, make_bars
 
 __all__ = ["BatchSummary"]
 

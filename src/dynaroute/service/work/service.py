@@ -1,15 +1,18 @@
-"""The parts of the service, and its life cycle."""
+"""The parts of the service, and its life cycle; its metrics, and whose turn it is."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 import math
+from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from http import HTTPStatus
 from threading import Thread
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
 
 from dynaroute.base.errors import OptionError
 from dynaroute.service.jobs.archive import JobArchive
@@ -25,17 +28,18 @@ from dynaroute.service.settings import ServiceSettings
 from dynaroute.service.work.batching import Batcher
 from dynaroute.service.work.connections import Connections, afford_connections
 from dynaroute.service.work.engine import Engine, describe_result
-from dynaroute.service.work.metrics import Metrics
 from dynaroute.service.work.searches import PendingSearch, SearchPool
 from dynaroute.service.work.streams import Streams
 from dynaroute.service.work.throttled_log import ThrottledLog
-from dynaroute.service.work.turns import Turns
 from dynaroute.solving.options import SolveOptions
 from dynaroute.solving.result import Result
 from dynaroute.weights import shipped_models
 
-__all__ = ["Service"]
+__all__ = ["Metrics", "Service", "Turns"]
 
+_MOST_IN_A_ROUND = 32  # requests per round of the event loop; fewer would make smaller batches
+_LATENCIES = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0)
+_SIZES = (1, 2, 4, 8, 16, 32, 64, 128)
 _LOG = logging.getLogger("dynaroute.service")
 _LARGEST_SHARE = 8  # one request may be at most this fraction (1 in 8) of a batch
 _GATHERED_SEARCHES = 64  # at the same time, if a GPU does them together
@@ -43,6 +47,77 @@ _STOPPING_BODY_SECONDS = 0.5  # seconds for bodies that arrive while the service
 # share of connections that requests and streams may hold, so that some are left for new ones
 _REQUESTS_SHARE = 0.5
 _STREAMS_SHARE = 0.25
+
+
+class Turns:
+    """Lets the first requests of a round start at once, and the others in later rounds, in order."""
+
+    def __init__(self) -> None:
+        self._begun = 0  # in this round of the event loop
+        self._waiting: deque[asyncio.Future[None]] = deque()
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    async def take(self) -> None:
+        """Wait for a turn; with few requests there is no wait."""
+        if self._begun < _MOST_IN_A_ROUND and not self._waiting:
+            self._note_begin()
+            return
+        turn = asyncio.get_running_loop().create_future()
+        self._waiting.append(turn)
+        await turn
+
+    def _note_begin(self) -> None:
+        if not self._begun:
+            asyncio.get_running_loop().call_soon(self._begin_round)
+        self._begun += 1
+
+    def _begin_round(self) -> None:
+        self._begun = 0
+        while self._waiting and self._begun < _MOST_IN_A_ROUND:
+            turn = self._waiting.popleft()
+            if not turn.done():  # its request was cancelled
+                self._note_begin()
+                turn.set_result(None)
+
+
+class Metrics:
+    """Counters of one service."""
+
+    def __init__(self) -> None:
+        self._registry = CollectorRegistry()
+        self._requests = Counter(
+            "dynaroute_requests", "Requests answered.", ["method", "route", "status"], registry=self._registry
+        )
+        self._latency = Histogram(
+            "dynaroute_request_seconds",
+            "Time from a request's head to its answer's end.",
+            ["route"],
+            buckets=_LATENCIES,
+            registry=self._registry,
+        )
+        self._batches = Histogram(
+            "dynaroute_batch_size", "Requests solved together.", buckets=_SIZES, registry=self._registry
+        )
+        ProcessCollector(registry=self._registry)
+
+    def count_request(self, method: str, route: str, status: int, seconds: float) -> None:
+        """Count a response; `route` is the path's template, because there may be any number of paths."""
+        self._requests.labels(method, route, str(status)).inc()
+        self._latency.labels(route).observe(seconds)
+
+    def count_batch(self, size: int) -> None:
+        """Count a batch of requests."""
+        self._batches.observe(size)
+
+    def watch(self, name: str, description: str, measure: Callable[[], float]) -> None:
+        """Expose the value of a function."""
+        Gauge(f"dynaroute_{name}", description, registry=self._registry).set_function(measure)
+
+    def expose(self) -> bytes:
+        """Return all metrics as text."""
+        return generate_latest(self._registry)
 
 
 class Service:

@@ -1,4 +1,4 @@
 """The endpoints, one module per subject.
 
-Begin with `solving`. It may import `weights`, `service/web`, `service/jobs`, `service/messages` and `service/work`.
+Begin with `solving`. It may import every room above it, and every room of `service`.
 """

@@ -1,7 +1,9 @@
-"""Endpoints for jobs: searches in the background."""
+"""Endpoints for jobs, searches in the background, and the streams of their events."""
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import AsyncIterator
 from http import HTTPStatus
 from typing import Annotated
 
@@ -9,7 +11,7 @@ from fastapi import APIRouter, Header, Path, Query
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
-from dynaroute.service.jobs.events import count_seen, stream_events
+from dynaroute.service.jobs.jobs import Job
 from dynaroute.service.messages.replies import reply
 from dynaroute.service.messages.request_schemas import QueryOptions
 from dynaroute.service.messages.response_schemas import JobResponse
@@ -18,12 +20,15 @@ from dynaroute.service.web.openapi import EVENTS_ANSWER, JOB_ANSWER, SOLVE_BODY,
 from dynaroute.service.work.service import Service
 from dynaroute.service.work.streams import name_client
 
-__all__ = ["make_jobs_router"]
+__all__ = ["count_seen", "make_jobs_router", "stream_events"]
 
 JobIdentifier = Annotated[str, Path(alias="id", description="The id returned by POST /v1/jobs.", max_length=64)]
 LastEventIdentifier = Annotated[
     str | None, Header(description="The last event received; earlier ones are not sent again.")
 ]
+_GAP = 0.05  # least seconds between improvements
+_HEARTBEAT = b": still here\n\n"
+_LONGEST_NUMBER = 19
 
 
 def make_jobs_router(service: Service) -> APIRouter:
@@ -78,3 +83,34 @@ def make_jobs_router(service: Service) -> APIRouter:
         return service.streams.open(events, identifier, name_client(request.scope))
 
     return router
+
+
+def count_seen(last_event_id: str | None) -> int:
+    """Return how many improvements a reconnecting client has seen, from its Last-Event-ID header."""
+    text = last_event_id or ""
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < _LONGEST_NUMBER else 0
+
+
+async def stream_events(job: Job, heartbeat: float, told: int = 0) -> AsyncIterator[bytes]:
+    """Send the best so far, then every improvement; the last event is the end of the job.
+
+    A slow client gets the latest improvement each time, and misses those in between.
+    """
+    while not job.is_suspended:
+        if job.improvements > told and job.best_json is not None:
+            told = job.improvements
+            yield _format_event("improvement", told, job.best_json)
+            await asyncio.sleep(_GAP)
+        elif job.has_ended:
+            yield _format_event("end", job.improvements + 1, job.describe().model_dump_json())
+            return
+        else:
+            try:
+                async with asyncio.timeout(heartbeat):
+                    await job.wait_for_change()
+            except TimeoutError:
+                yield _HEARTBEAT
+
+
+def _format_event(name: str, number: int, data: str) -> bytes:
+    return f"event: {name}\nid: {number}\ndata: {data}\n\n".encode()

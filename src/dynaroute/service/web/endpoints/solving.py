@@ -1,20 +1,44 @@
-"""Endpoints that answer directly: solving, checking, converting, inserting."""
+"""Endpoints that answer directly: solving, checking, converting, inserting; they stop when their client leaves."""
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Coroutine
+from dataclasses import asdict
 from functools import partial
-from typing import Annotated
+from http import HTTPStatus
+from typing import Annotated, TypeVar
 
 from fastapi import APIRouter, Query
 from starlette.requests import Request
 from starlette.responses import Response
 
-from dynaroute.service.messages.direct_responses import convert, insert, judge
-from dynaroute.service.messages.reading import Problem, read_solvable_problem
-from dynaroute.service.messages.replies import reply, reply_json
+from dynaroute.base.decimals import plain_number
+from dynaroute.base.errors import gather_notes
+from dynaroute.formats import instance_to_json
+from dynaroute.plans.changes.insertion import insert_customers, insertions_to_json
+from dynaroute.problem.solution import check, recompute_cost
+from dynaroute.problem.unserved import explain_unserved
+from dynaroute.service.messages.reading import (
+    Judgement,
+    Problem,
+    read_insertion,
+    read_judgement,
+    read_problem,
+    read_solvable_problem,
+)
+from dynaroute.service.messages.refusals import RequestError
+from dynaroute.service.messages.replies import reply, reply_json, write_json
 from dynaroute.service.messages.request_schemas import ConvertResponse, FileOptions, QueryOptions
-from dynaroute.service.messages.response_schemas import CheckResponse, InsertResponse, SolveResponse
-from dynaroute.service.web.client_presence import cancel_with_client
+from dynaroute.service.messages.response_schemas import (
+    MOST_VIOLATIONS,
+    CheckResponse,
+    InsertResponse,
+    SolveResponse,
+    UnservedSchema,
+    ViolationSchema,
+)
+from dynaroute.service.messages.sizes import ReadingLimits
 from dynaroute.service.web.openapi import (
     CHECK_BODY,
     CONVERT_BODY,
@@ -25,9 +49,10 @@ from dynaroute.service.web.openapi import (
 )
 from dynaroute.service.work.service import Service
 
-__all__ = ["make_solving_router", "receive_problem"]
+__all__ = ["cancel_with_client", "convert", "insert", "judge", "make_solving_router", "receive_problem"]
 
 READING_FAILURES = (400, 401, 408, 413, 415, 422, 429, 503)
+Value = TypeVar("Value")
 
 
 def make_solving_router(service: Service) -> APIRouter:
@@ -101,3 +126,62 @@ async def receive_problem(service: Service, request: Request, query: FileOptions
     content_type = request.headers.get("content-type", "")
     work = partial(read_solvable_problem, content_type=content_type, query=query, limits=service.reading_limits)
     return await service.intake.take(request, work)
+
+
+async def cancel_with_client(work: Coroutine[None, None, Value], request: Request) -> Value:
+    """Await work, but cancel it when the client disconnects."""
+    working = asyncio.ensure_future(work)
+    leaving = asyncio.ensure_future(_wait_for_disconnect(request))
+    try:
+        await asyncio.wait((working, leaving), return_when=asyncio.FIRST_COMPLETED)
+        if working.done():
+            return working.result()
+    finally:
+        leaving.cancel()
+        working.cancel()
+    raise RequestError(HTTPStatus.BAD_REQUEST, "disconnected", "the client disconnected before the answer.")
+
+
+async def _wait_for_disconnect(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
+def judge(body: bytes, *, content_type: str, limits: ReadingLimits, largest: int) -> bytes:
+    """Check the solution in a body."""
+    answer = _judge(read_judgement(body, content_type, limits))
+    absent = {key for key in ("unserved", "left_out") if getattr(answer, key) is None}
+    return write_json(answer.model_dump(exclude=absent), largest)
+
+
+def convert(body: bytes, *, content_type: str, query: FileOptions, limits: ReadingLimits, largest: int) -> bytes:
+    """Convert the problem in a body to JSON, with notes about the input."""
+    problem = read_problem(body, content_type, query, limits)
+    instance = instance_to_json(problem.instance)
+    if problem.notes:
+        instance["messages"] = list(problem.notes)
+    return write_json(instance, largest)
+
+
+def insert(body: bytes, *, content_type: str, limits: ReadingLimits, largest: int) -> bytes:
+    """Insert the new customers in a body into its plan."""
+    with gather_notes() as notes:
+        plan, customers = read_insertion(body, content_type, limits)
+        result = insert_customers(plan, customers)
+    messages = [*notes, *(departure.message for departure in result.earlier)]
+    return write_json({**insertions_to_json(result, plan.cost), "messages": messages}, largest)
+
+
+def _judge(judgement: Judgement) -> CheckResponse:
+    instance, solution = judgement.instance, judgement.solution
+    violations = check(instance, solution)
+    has_unknown = any(violation.kind in ("unknown", "no_such_vehicle") for violation in violations)
+    unserved = () if has_unknown else explain_unserved(instance, solution, MOST_VIOLATIONS)
+    return CheckResponse(
+        ok=not violations,
+        cost=None if has_unknown else plain_number(recompute_cost(instance, solution)),
+        violations=[ViolationSchema(**asdict(violation)) for violation in violations[:MOST_VIOLATIONS]],
+        unserved=[UnservedSchema(id=instance.customer_name(found.customer), **asdict(found)) for found in unserved]
+        or None,
+        left_out=max(0, len(violations) - MOST_VIOLATIONS) or None,
+    )
