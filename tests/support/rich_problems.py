@@ -149,6 +149,9 @@ RULE_MAKERS: dict[str, Callable[..., object]] = {
     "backhauls": lambda random, count, fields, *_: fields.update(
         {"backhauls": "strict", "pickups": np.array([0, *random.integers(0, 3, count)])}
     ),
+    "backhauls_last": lambda random, count, fields, *_: fields.update(
+        {"backhauls": "last", "pickups": np.array([0, *random.integers(0, 3, count)])}
+    ),
     "breaks": lambda random, count, fields, first, second: (
         first.update(breaks=(Break(10, (30, 45)),)),
         second.update(breaks=(Break(7, after_driving=60), Break(5, (10, 40)))),

@@ -29,6 +29,7 @@ SEARCHED_RULES = frozenset(
         "late_costs",
         "breaks",
         "backhauls",
+        "backhauls_last",
         "costs",
         "dimensions",
         "initial_load",

@@ -66,6 +66,19 @@ def test_compiled_search_uses_the_vehicles_that_cost_least() -> None:
     assert set(outcome.solution.vehicles or ()) == {1}
 
 
+def test_backhauls_that_come_last_may_have_a_route_of_their_own() -> None:
+    instance = Instance(
+        np.array([[0.0, 0.0], [10.0, 0.0], [11.0, 0.0], [-10.0, 0.0]]),
+        np.array([0, 2, 0, 0]),
+        5,
+        pickups=np.array([0, 0, 3, 3]),
+        backhauls="last",
+    )
+    solution = search_fleet(instance, None, Stopping(iterations=100), seed=1).solution
+    assert check(instance, solution) == []
+    assert sorted(solution.routes) == [(1, 2), (3,)]
+
+
 def test_every_version_of_the_machine_code_has_a_name() -> None:
     random = np.random.default_rng(0)
     codes = {

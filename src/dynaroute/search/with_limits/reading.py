@@ -55,8 +55,12 @@ def read_rules(instance: Instance, absence_price: float, is_time_up: Callable[[]
         partners[: size + 1] = instance.partners
         roles[: size + 1][instance.partners > 0] = DELIVERY
         roles[: size + 1][instance.is_pickup] = PICKUP
-    if instance.backhauls == "strict" and instance.pickups is not None:
-        _forbid_legs(distances, delivered.sum(axis=1) > 0, collected.sum(axis=1) > 0, size)
+    if instance.backhauls != "mixed" and instance.pickups is not None:
+        delivers, collects = delivered.sum(axis=1) > 0, collected.sum(axis=1) > 0
+        _forbid_deliveries_after_pickups(distances, delivers, collects, size)
+        if instance.backhauls == "strict":
+            distances[np.ix_(~collects & ~delivers, collects & ~delivers)] = FORBIDDEN
+        np.fill_diagonal(distances, 0.0)
     allowed = np.ones((nodes, len(vehicles)), dtype=np.bool_)
     if instance.allowed is not None:
         allowed[: size + 1] = instance.allowed[:, [group.members[0] for group in instance.alike_types]]
@@ -189,19 +193,17 @@ def _read_loads(instance: Instance, nodes: int) -> tuple[NDArray[np.int64], NDAr
     return delivered, collected
 
 
-def _forbid_legs(
+def _forbid_deliveries_after_pickups(
     distances: NDArray[np.float64], delivers: NDArray[np.bool_], collects: NDArray[np.bool_], size: int
 ) -> None:
-    """Strict backhauls: nothing is delivered after a pickup, and something is delivered on every trip.
+    """Let backhauls come last.
 
-    Legs only know two stops. So who neither gets nor gives anything comes before all pickups, and not directly before.
+    Legs only know two stops. So who neither gets nor gives anything comes before all pickups, and not directly before
+    one if something must be delivered on every trip.
     """
     is_customer = np.zeros(len(distances), dtype=np.bool_)
     is_customer[1 : size + 1] = True
-    only_collects = collects & ~delivers
-    distances[np.ix_(collects, is_customer & ~only_collects)] = FORBIDDEN
-    distances[np.ix_(~collects & ~delivers, only_collects)] = FORBIDDEN
-    np.fill_diagonal(distances, 0.0)
+    distances[np.ix_(collects, is_customer & ~(collects & ~delivers))] = FORBIDDEN
 
 
 def _read_windows(instance: Instance, nodes: int) -> NDArray[np.float64]:
