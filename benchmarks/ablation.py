@@ -24,7 +24,7 @@ import torch
 from dynaroute.base.machine import choose_device
 from dynaroute.base.vocabulary import PolicyName
 from dynaroute.batch import InstanceBatch
-from dynaroute.cli.shared.interrupt import note_interrupt
+from dynaroute.cli.shared.progress import note_interrupt
 from dynaroute.cli.training.options import make_policy
 from dynaroute.construct import Greedy, construct
 from dynaroute.draw import draw_published_set

@@ -85,7 +85,7 @@ def prepare() -> None:
     """Load libraries and machine code."""
     from dynaroute.search.improvers import load_machine_code
 
-    load_machine_code(["search", "large", "limits"])
+    load_machine_code(["search", "large", "teams", "limits"])
 
 
 def work(run: Run) -> tuple[Run, Found]:

@@ -37,7 +37,7 @@ def count_iterations(instances: Sequence[Instance], seconds: float, threads: int
 
 def count_iterations_after(barrier: object, instances: Sequence[Instance], seconds: float, sent: object) -> None:
     """Do the same on one thread of another process, as soon as all processes are ready."""
-    load_machine_code(["search"])
+    load_machine_code(["search", "teams"])
     barrier.wait()  # type: ignore[attr-defined]
     sent.put(count_iterations(instances, seconds, 1))  # type: ignore[attr-defined]
 

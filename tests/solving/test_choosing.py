@@ -77,6 +77,7 @@ def test_another_start_than_asked_for_has_its_reason(instance: Instance, setting
         (PLAIN, {}, set()),
         (PLAIN, {"improve": "local"}, {"local"}),
         (PLAIN, {"iterations": 5}, {"search"}),
+        (PLAIN, {"iterations": 5, "threads": 2}, {"search", "teams"}),
         (PLAIN, {"iterations": 5, "objective": "vehicles"}, {"search", "limits"}),
         (LIMITED, {"iterations": 5}, {"search", "limits"}),
     ],

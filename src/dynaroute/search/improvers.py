@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["IMPROVERS", "Improver", "MachineCode", "UsualCode", "load_machine_code", "needs_limits"]
 
-UsualCode = Literal["2opt", "local", "search", "large", "limits", "rules"]  # large: without a matrix
+UsualCode = Literal["2opt", "local", "search", "large", "teams", "limits", "rules"]  # large: without a matrix
 MachineCode = UsualCode | RulesCode
 
 
@@ -104,12 +104,14 @@ def _load(code: MachineCode) -> None:
 
         load_machine_code_of_rules(code)
     else:
-        from dynaroute.search.search import load_machine_code_of_large, load_machine_code_of_search
+        from dynaroute.search import search
 
-        if code == "large":
-            load_machine_code_of_large()
-        else:
-            load_machine_code_of_search()
+        load = {
+            "search": search.load_machine_code_of_search,
+            "large": search.load_machine_code_of_large,
+            "teams": search.load_machine_code_of_teams,
+        }
+        load[code]()
 
 
 def _make_tiny_example() -> tuple[Instance, Solution]:

@@ -34,6 +34,7 @@ __all__ = [
     "leave_time_to_close",
     "load_machine_code_of_large",
     "load_machine_code_of_search",
+    "load_machine_code_of_teams",
     "search",
 ]
 
@@ -168,6 +169,11 @@ def search(
 def load_machine_code_of_search() -> None:
     """Load the machine code of all stages of a search, once per process, so that it takes no search time later."""
     search(_make_tiny_instance(), None, Stopping(iterations=1))  # one iteration of each stage
+
+
+@cache
+def load_machine_code_of_teams() -> None:
+    """Load the machine code with which several cores search one instance; see `load_machine_code_of_search`."""
     problem = SearchProblem.from_instance(_make_tiny_instance())
     cut_problem(problem, np.array([1, 2], dtype=np.int32), np.array([0, 1, 2, 0], dtype=np.int32))
     breeding = Breeding(problem, threads=1)

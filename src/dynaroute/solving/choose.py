@@ -33,7 +33,7 @@ __all__ = ["MOST_IN_PAIRS", "Approach", "choose", "choose_together", "load_code"
 MOST_IN_PAIRS = 5000  # customers; below this there is always enough memory, and time for the savings of all pairs
 
 # A default search starts from a policy where that pays; docs/results.md has the figures.
-_LEAST_TO_PAY = 150  # customers
+_LEAST_TO_PAY, _MOST_TO_PAY = 150, 1000  # customers
 _LONGEST_TO_PAY = 30.0  # seconds; the shortest is the default time of a search
 _SHARE_TO_PAY = 0.05  # largest share of the limit for building
 _SECONDS_TO_BUILD = 6e-8  # times n^2 for each route, in numpy on one core
@@ -145,7 +145,7 @@ def _pays(instance: Instance, options: SolveOptions) -> bool:
         return False  # iterations and a seed determine the routes, whatever the machine
     if not choose_search_seconds(instance.size) <= options.search_seconds <= _LONGEST_TO_PAY:
         return False
-    if not _LEAST_TO_PAY <= instance.size <= LARGEST_MATRIX:
+    if not _LEAST_TO_PAY <= instance.size <= _MOST_TO_PAY:
         return False
     routes = int(instance.demands.sum()) / instance.capacity
     return _SECONDS_TO_BUILD * instance.size**2 * routes <= _SHARE_TO_PAY * options.search_seconds
@@ -158,8 +158,12 @@ def _list_machine_code(instance: Instance, options: SolveOptions) -> list[Machin
         return [options.improver]
     if needs_limits(instance, options.objective):
         return ["search", "limits", *([name_rules_code(instance)] if instance.rules else [])]
-    is_large = instance.distances is None and instance.size > LARGEST_MATRIX
-    return ["search", "large"] if is_large else ["search"]
+    code: list[MachineCode] = ["search"]
+    if instance.distances is None and instance.size > LARGEST_MATRIX:
+        code.append("large")
+    if (options.threads or 1) > 1:
+        code.append("teams")
+    return code
 
 
 def _refuse_too_large(instance: Instance, options: SolveOptions) -> None:

@@ -113,7 +113,8 @@ class SolveOptions:
     Attributes
     ----------
     model
-        "auto": the shipped model that suits the instance or savings, whichever is better; a search starts from savings.
+        "auto": the shipped model that suits the instance or savings, whichever is better; a search starts from the one
+        that pays.
         "savings": no policy. Otherwise a shipped model's name, a folder, or a `Policy`.
     decode
         How the policy chooses nodes: "greedy" (default), "sample" or "multistart".
@@ -156,7 +157,7 @@ class SolveOptions:
 
     model: str | Path | Policy = _on_policy(
         "A shipped model, or a folder with one. auto: the shipped model that suits the instance, or savings if "
-        "better; a search starts from savings. savings: no policy.",
+        "better; a search starts from the one that pays. savings: no policy.",
         default="auto",
         metavar="NAME|FOLDER",
     )

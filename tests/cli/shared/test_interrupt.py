@@ -6,7 +6,7 @@ from threading import Thread
 
 import pytest
 
-from dynaroute.cli.shared.interrupt import note_interrupt
+from dynaroute.cli.shared.progress import note_interrupt
 
 
 def interrupt() -> None:

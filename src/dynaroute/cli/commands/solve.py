@@ -12,7 +12,6 @@ import typer
 
 from dynaroute.base.errors import DynarouteError, OptionError, Where
 from dynaroute.cli.shared.exit_codes import INTERRUPTED, NO_FEASIBLE_PLAN
-from dynaroute.cli.shared.interrupt import note_interrupt
 from dynaroute.cli.shared.jobs import SolveJob, gather_jobs, list_starts, read_starts, refuse_impossible_jobs
 from dynaroute.cli.shared.options import (
     PANELS,
@@ -23,7 +22,7 @@ from dynaroute.cli.shared.options import (
     takes_solving,
 )
 from dynaroute.cli.shared.output import list_model_files, print_json, print_note, refuse_overwriting
-from dynaroute.cli.shared.progress import preload_search, show_progress, show_search
+from dynaroute.cli.shared.progress import note_interrupt, preload_search, show_progress, show_search
 from dynaroute.cli.shared.results import (
     check_destinations,
     describe,
@@ -149,10 +148,10 @@ def solve(
     print_void_options(options, has_start=start is not None)
     outs = out or []
     check_destinations(jobs, outs, plot, sheets)
-    refuse_overwriting(
-        [("--trace", trace), ("--plot", plot), *(("--out", file) for file in list_route_files(jobs, outs))],
-        [*(job.file for job in jobs), *tables.files, *list_starts(start, jobs), *list_model_files(str(options.model))],
-    )
+    written = [("--trace", trace), ("--plot", plot), *(("--out", file) for file in list_route_files(jobs, outs))]
+    if any(path is not None for _, path in written):
+        models = list_model_files(str(options.model))
+        refuse_overwriting(written, [*(job.file for job in jobs), *tables.files, *list_starts(start, jobs), *models])
     starts = [] if start is None else read_starts(start, jobs)
     if starts and not keep:
         from dynaroute.plans.changes.insertion import add_new_customers

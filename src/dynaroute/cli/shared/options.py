@@ -171,6 +171,6 @@ def print_void_options(options: SolveOptions, *, has_start: bool = False) -> Non
         print_note("--threads has no effect without --improve.")
     if uses_policy:
         return
-    first_routes = "the first routes are those of --start" if has_start else "a search starts from savings"
+    first_routes = "the first routes are those of --start" if has_start else "a search chooses its start itself"
     for name in options.given_decoding:
         print_note(f"--{name} has no effect: {first_routes}, unless --model names a policy.")

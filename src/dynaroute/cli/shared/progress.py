@@ -1,11 +1,13 @@
-"""What is said while a command works: loading, a bar for many instances, a line for one search."""
+"""While a command works: what is loaded and shown, and how Ctrl-C ends it."""
 
 from __future__ import annotations
 
+import signal
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from types import FrameType
 from typing import TYPE_CHECKING
 
 from dynaroute.cli.shared.output import make_console, print_note, show_length
@@ -15,7 +17,14 @@ if TYPE_CHECKING:
     from dynaroute.search.search import Improvement
     from dynaroute.solving.options import SolveOptions
 
-__all__ = ["preload_search", "print_at_intervals", "show_progress", "show_search", "show_work"]
+__all__ = [
+    "note_interrupt",
+    "preload_search",
+    "print_at_intervals",
+    "show_progress",
+    "show_search",
+    "show_work",
+]
 
 USUAL_SECONDS = 5.0  # longer than loading libraries and machine code takes
 
@@ -196,3 +205,38 @@ class SearchLine:
             return f"searching: {clock}"
         saved = f" (-{100 * (1 - self.best / self.first):.2f} %)" if self.best < self.first else ""
         return f"searching: cost {show_length(self.best, self.unit)}{saved}, {clock}; Ctrl-C keeps the best"
+
+
+@contextmanager
+def note_interrupt(*numbers: signal.Signals) -> Iterator[Callable[[], bool]]:
+    """Record the first Ctrl-C instead of ending the program; the second ends it at once.
+
+    Parameters
+    ----------
+    *numbers
+        Signals to handle; SIGINT by default.
+
+    Yields
+    ------
+    Callable[[], bool]
+        Tells whether a signal arrived.
+    """
+    interrupted = threading.Event()
+    if threading.current_thread() is not threading.main_thread():  # only the main thread handles signals
+        yield interrupted.is_set
+        return
+
+    # created before the first signal can arrive
+    usual = {int(number): signal.getsignal(number) for number in numbers or (signal.SIGINT,)}
+
+    def take_note(number: int, frame: FrameType | None) -> None:
+        interrupted.set()
+        signal.signal(number, usual[number])
+
+    try:
+        for number in usual:
+            signal.signal(number, take_note)
+        yield interrupted.is_set
+    finally:
+        for number, handler in usual.items():
+            signal.signal(number, handler)

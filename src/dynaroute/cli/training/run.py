@@ -14,8 +14,8 @@ import typer
 from dynaroute.base.errors import FileError, Where
 from dynaroute.base.machine import choose_device
 from dynaroute.cli.shared.exit_codes import INTERRUPTED
-from dynaroute.cli.shared.interrupt import note_interrupt
 from dynaroute.cli.shared.output import count_of, print_json, print_line, print_note
+from dynaroute.cli.shared.progress import note_interrupt
 from dynaroute.cli.training.options import make_policy
 from dynaroute.training.files import RUN_FILES
 
