@@ -175,7 +175,6 @@ def run_training(
     more
         What to add to the budget of a resumed run.
     """
-    from dynaroute.cli.training.run import show_training
     from dynaroute.solving.solve import load_policy
     from dynaroute.training.files import hold_folder
     from dynaroute.training.plan.plan import read_plan, write_plan
@@ -274,22 +273,24 @@ def _finish(folder: Path, plan: TrainingPlan, outcome: Outcome, before: Policy |
 
 def _draw_routes(folder: Path, size: int, before: Policy) -> Path:
     """Draw what the policy made of the same instance before and after the run."""
+    from dynaroute.batch import InstanceBatch
+    from dynaroute.construct import Greedy, construct
     from dynaroute.draw import draw_published_set
+    from dynaroute.model import Policy
     from dynaroute.plotting.growing import plot_side_by_side
     from dynaroute.plotting.pictures import save_figure
-    from dynaroute.solving.solve import solve
 
     (instance,) = draw_published_set(size, 1, seed=_DRAWN_SEED).instances()
-    first, last = (solve(instance, model=model, device="cpu") for model in (before.cpu(), folder))
-    titles = [f"{when}: {result.cost:.3f}" for when, result in (("before", first), ("after", last))]
-    axes = plot_side_by_side(instance, [first.solution, last.solution], titles)
+    batch = InstanceBatch.from_instances([instance])
+    policies = (before.cpu().eval(), Policy.from_pretrained(folder))
+    first, last = (construct(policy, batch, Greedy()).to_solutions(batch)[0] for policy in policies)
+    titles = [f"{when}: {solution.cost(instance):.3f}" for when, solution in (("before", first), ("after", last))]
+    axes = plot_side_by_side(instance, [first, last], titles)
     save_figure(axes, folder / "routes.png")
     return folder / "routes.png"
 
 
 def _print_outcome(folder: Path, outcome: Outcome, reference: Reference | None, json: bool) -> None:
-    from dynaroute.cli.training.run import describe_length
-
     if json:
         print_json(
             {
