@@ -78,6 +78,13 @@ def test_the_page_shows_the_tree_on_one_screen() -> None:
     assert max(map(len, tree)) <= 100
 
 
+def test_the_tree_names_every_room_within_a_room() -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    tree = page[: page.index("## How a file becomes routes")]
+    inside = [folder.split("/")[-1] for folder in folders() if folder.count("/") == 1]
+    assert [name for name in inside if f"{name}/" not in tree] == []
+
+
 def test_the_walks_name_no_file_that_is_not_there() -> None:
     page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
     named = re.findall(r"(?<![\w/.])((?:\w+/)+\w+\.py)", page)
