@@ -13,6 +13,7 @@ from policies import draw_instances
 from dynaroute.base.errors import InstanceError
 from dynaroute.problem.instance import Instance
 from dynaroute.problem.solution import Solution, check
+from dynaroute.search import improvers
 from dynaroute.search.savings import build_by_savings
 from dynaroute.search.search import Improvement
 from dynaroute.service.work.engine import Engine
@@ -195,3 +196,11 @@ def test_service_searches_together_where_there_is_a_gpu() -> None:
 
 def test_without_a_gpu_every_search_has_a_core() -> None:
     assert not Engine("cpu").gathers
+
+
+def test_the_service_loads_the_code_of_every_usual_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    loaded: list[str] = []
+    monkeypatch.setattr(improvers, "_load", loaded.append)
+    Engine("cpu").warm_up()
+
+    assert set(loaded) == {"2opt", "local", "search", "large", "teams", "limits", "rules"}

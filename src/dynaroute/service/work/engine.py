@@ -17,7 +17,7 @@ from dynaroute.base.errors import OptionError, UnsupportedError
 from dynaroute.base.machine import choose_device
 from dynaroute.problem.instance import Instance
 from dynaroute.problem.solution import Solution
-from dynaroute.search.improvers import MachineCode, load_machine_code
+from dynaroute.search.improvers import UsualCode, load_machine_code
 from dynaroute.service.messages.response_schemas import (
     ImprovementSchema,
     SolveResponse,
@@ -121,7 +121,7 @@ class Engine:
 
     def warm_up(self) -> None:
         """Load the search code, so that the first request need not wait."""
-        load_machine_code(get_args(MachineCode))
+        load_machine_code(get_args(UsualCode))
 
     def solve(self, instances: Sequence[Instance], options: SolveOptions, seconds: float = math.inf) -> list[Result]:
         """Solve instances together.
