@@ -31,12 +31,15 @@ class VehicleList:
         Unit of the capacities in the file, such as kg; "" if it names none.
     headings
         The file's headings or keys, among which a column to plan without may be.
+    is_per_km
+        Whether the price of a distance is for a km, where the instance's distances are metres.
     """
 
     types: tuple[VehicleType, ...]
     scale: int = 1
     unit: str = ""
     headings: tuple[str, ...] = field(default=(), compare=False)
+    is_per_km: bool = False
 
     @property
     def largest_capacity(self) -> Decimal:
@@ -112,6 +115,7 @@ class FleetOptions:
 def use_vehicles(instance: Instance, vehicles: VehicleList) -> Instance:
     """Return the instance with these vehicle types; demands and capacities may differ in decimals."""
     scale = max(instance.demand_scale, vehicles.scale)  # both are powers of ten
+    metres = 1000.0 if vehicles.is_per_km and instance.unit == "m" else 1.0
     demand_factor, factor = scale // instance.demand_scale, scale // vehicles.scale
     return replace(
         instance,
@@ -121,6 +125,7 @@ def use_vehicles(instance: Instance, vehicles: VehicleList) -> Instance:
         vehicles=tuple(
             replace(
                 kind,
+                distance_cost=kind.distance_cost / metres,
                 capacity=tuple(amount * factor for amount in kind.capacities),
                 initial_load=tuple(amount * factor for amount in kind.initial_loads),
             )

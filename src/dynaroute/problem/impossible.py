@@ -40,7 +40,10 @@ def refuse_impossible(instance: Instance, is_time_up: Callable[[], bool] = lambd
     InstanceError
         It names the customer or the fleet's limit, and the reason.
     """
-    if instance.is_plain or instance.rules:  # with more rules, only a search can tell
+    if instance.is_plain:
+        return
+    if instance.rules:  # with more rules, only a search can tell the rest
+        _refuse_forbidden_customers(instance)
         return
     if instance.has_times:
         instance.require_times()
@@ -62,6 +65,28 @@ def explain_alone(instance: Instance, customers: Sequence[int]) -> dict[int, str
     legs = measure_depot_legs(instance)
     unserved = set(_list_unserved(instance, [group.merged for group in instance.alike_types], legs))
     return {customer: _explain(instance, customer, legs) for customer in customers if customer in unserved}
+
+
+def _refuse_forbidden_customers(instance: Instance) -> None:
+    """Raise if no vehicle may serve a customer who must be served."""
+    if instance.allowed is None:
+        return
+    lost = (
+        ~instance.allowed.any(axis=1)
+        if instance.optional is None
+        else ~instance.allowed.any(axis=1) & ~instance.optional
+    )
+    if not lost.any():
+        return
+    customer = int(np.argmax(lost))
+    needed = sorted(instance.skills[customer]) if instance.skills is not None else []
+    why = f": it needs {show_list(needed)}" if needed else ""
+    raise InstanceError.about(
+        "customers",
+        f"no vehicle may serve {instance.called(customer)}{why}.",
+        "Give a vehicle what it needs, or leave the customer out.",
+        customer,
+    )
 
 
 # The fleet as a whole

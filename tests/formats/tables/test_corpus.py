@@ -449,7 +449,7 @@ REFUSED = {
     "hidden depot": book(STOPS, change=hide_row(2), words=("depot is 5",), notes=("hidden rows 2",)),
     "two depots marked": File("id,x,y,demand,depot\nG,2,2,0,x\nA,1,1,5,\nH,0,0,0,x\n", words=("line 4", "depots")),
     "several depots named": File("id,x,y,demand,depot\nL,0,0,0,North\nA,1,1,5,South\n", words=("several depots",)),
-    "amounts to pick up": File("id,x,y,demand,pickup\n0,0,0,0,\nA,1,1,5,3\n", words=("line 3", "like a pickup")),
+    "amounts to pick up": File("id,x,y,demand,collect\n0,0,0,0,\nA,1,1,5,3\n", words=("line 3", "like a pickup")),
     "windows under a heading that says little": with_column(
         "Anlieferung", None, "ab 8 Uhr", "bis 12:00", words=("a time window", "--columns 'Anlieferung=window'")
     ),

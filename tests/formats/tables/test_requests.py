@@ -25,7 +25,7 @@ STOPS = {  # further columns with their cells: the depot's, A's and B's
     "pallets by their unit": (["Pal.", "", "3", "2"],),
     "a window under another heading": (["Anlieferung", "", "ab 8 Uhr", "bis 12:00"],),
     "an end of windows alone": (["bis", "", "10:00", "12:00"],),
-    "several at once": (["Prio", "", "1", ""], ["skills", "", "crane", ""], ["Fahrer", "", "", "Kim"]),
+    "several at once": (["Prio", "", "1", ""], ["licence", "", "C", ""], ["Fahrer", "", "", "Kim"]),
     "several days": (["Liefertag", "", "Mo", "Di"],),
 }
 HARMLESS = {
@@ -42,7 +42,7 @@ VEHICLES = {
     "a break": "name;capacity;Pause\nvan;10;30 min\n",
     "working time": "name;capacity;Max. Arbeitszeit\nvan;10;8 h\n",
     "a speed": "name;capacity;speed\nvan;10;30\n",
-    "costs": "name;capacity;Kosten pro km\nvan;10;1,20\n",
+    "costs": "name;capacity;Maut\nvan;10;1,20\n",
     "a second capacity": "name;Kapazität (kg);Kapazität (Paletten)\nvan;10;4\n",
     "a start by name": "name;capacity;start\nvan;10;home\n",
     "a start in German": "Fahrzeug;Kapazität;Beginn\nvan;10;Altona\n",

@@ -34,6 +34,7 @@ from dynaroute.formats.tables.matrix import read_matrix
 from dynaroute.formats.tables.places import warn_of_odd_places
 from dynaroute.formats.tables.positions import read_positions
 from dynaroute.formats.tables.requests import refuse_requests_of_stops
+from dynaroute.formats.tables.rules import ROLES_OF_FIELDS, read_pickups, read_wishes
 from dynaroute.formats.tables.table import Table, sort_rows
 from dynaroute.formats.tables.time_cells import read_service, read_windows
 from dynaroute.formats.tables.words import STOPS, simplify
@@ -156,10 +157,14 @@ def parse_stops(grid: Grid, reading: ReadingOptions, source: str) -> Instance:
         for given, kind in ((reading.distances, "distance"), (reading.durations, "duration"))
     )
     with placed(_make_place(table, loads.place)):
-        quantities = scale_quantities(loads.demands, loads.capacity, names)
+        pickups = read_pickups(table, loads.capacity)
+        labels = names if names is None or not pickups else (*names, "depot", *names)
+        quantities = scale_quantities([*loads.demands, *pickups], loads.capacity, labels)
+        amounts = np.array(quantities.demands).reshape(-1, len(table.rows))
         instance = Instance(
             coordinates=coordinates,
-            demands=np.array(quantities.demands),
+            demands=amounts[0],
+            pickups=amounts[1] if pickups else None,
             capacity=quantities.capacity,
             name=one_line(grid.directives["name"][0]) if "name" in grid.directives else Path(source).stem,
             distances=None if distances is None else distances.values,
@@ -172,6 +177,7 @@ def parse_stops(grid: Grid, reading: ReadingOptions, source: str) -> Instance:
             windows=read_windows(table, source),
             details=_read_details(table, names),
             depot_name="" if ids is None or BARE_NUMBER.fullmatch(ids[0]) else ids[0],
+            **read_wishes(table),
         )
     warn_of_assumptions(table, [*loads.written, *written], names, source)
     if quantities.note:
@@ -338,7 +344,7 @@ def _make_place(table: Table, capacity_place: Where) -> Callable[[Where], Where]
         if where.field == "capacity":
             return capacity_place
         row = table.rows[where.customer or 0]
-        roles = {"demands": "demand", "customer_names": "id", "service": "service"}
+        roles = {"demands": "demand", "customer_names": "id", "service": "service", **ROLES_OF_FIELDS}
         column = table.header.columns.get(roles.get(where.field or "", "")) or (
             table.header.columns.get("window") or table.header.columns.get("latest")
             if where.field == "windows"

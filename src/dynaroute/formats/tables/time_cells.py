@@ -26,6 +26,7 @@ _ALL_DAY = (
 _ANY_TIME = frozenset(map(simplify, _ALL_DAY.split(",")))
 _BARE = re.compile(r"[0-9]+(?:[.,][0-9]+)?")
 _DATED = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2}|[0-9]{1,2}[./][0-9]{1,2}[./][0-9]{2,4})[ T,]+([0-9]{1,2}:[0-9]{2}.*)")
+_BETWEEN_WINDOWS = re.compile(r"\s*[;|\n]\s*")
 _UNIT = re.compile(r"[(\[]\s*(?:in\s+)?([^)\]\d]+?)\.?\s*[)\]]\s*$|\bin\s+([^\W\d]+)\s*$|[\s_]([^\W\d]+)\s*$")
 
 
@@ -50,7 +51,10 @@ def read_windows(table: Table, source: str) -> NDArray[np.float64] | None:
             remedy="Keep either the window, or earliest and latest.",
         )
     if window is not None:
-        return np.array([read_window_cell(table.entry(row, window)) for row in table.rows])
+        several = [read_window_cells(table.entry(row, window)) for row in table.rows]
+        most = max(map(len, several))
+        padded = np.array([[*windows, *[windows[-1]] * (most - len(windows))] for windows in several])
+        return padded[:, 0] if most == 1 else padded
     if not given:
         return None
     seconds = np.tile([0.0, math.inf], (len(table.rows), 1))
@@ -79,6 +83,12 @@ def _drop_day(entries: Sequence[Entry], source: str) -> list[Entry]:
     if day:
         warn_of_input(source, f"ignored the date {day} of the time windows.")
     return times
+
+
+def read_window_cells(entry: Entry) -> list[tuple[float, float]]:
+    """Read one or more windows, separated by semicolons: 08:00-10:00; 14:00-16:00."""
+    parts = [part for part in _BETWEEN_WINDOWS.split(entry.text) if part] if entry.kind == "text" else []
+    return [read_window_cell(Entry(part, entry.kind, entry.where)) for part in parts] or [read_window_cell(entry)]
 
 
 def read_window_cell(entry: Entry) -> tuple[float, float]:

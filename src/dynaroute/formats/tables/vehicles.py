@@ -17,6 +17,7 @@ from dynaroute.formats.tables.cells.cells import Grid, Row
 from dynaroute.formats.tables.depots import release_column
 from dynaroute.formats.tables.headers import Column, find_header
 from dynaroute.formats.tables.requests import holds_places, refuse_requests_of_vehicles
+from dynaroute.formats.tables.rules import read_costs
 from dynaroute.formats.tables.table import Table, sort_rows
 from dynaroute.formats.tables.time_cells import read_duration_cell, read_time_cell, read_window_cell
 from dynaroute.formats.tables.words import VEHICLES, read_truth, simplify
@@ -58,7 +59,7 @@ def parse_vehicles(grid: Grid, source: str, ignored: Ignored = NOTHING_IGNORED) 
                 f"the column capacity is missing; found {show_list([name for name in header.headings if name])}.",
                 where=Where(line=header.line, field="capacity"),
                 remedy="One row must name the columns: capacity, and optionally name, count, max_duration, "
-                "max_distance, shift, max_stops and end.",
+                "max_distance, shift, max_stops, end, fixed cost, cost per km, cost per hour and skills.",
             )
         table = sort_rows(grid, header, ("capacity",), source)
         if not table.rows:
@@ -72,7 +73,8 @@ def parse_vehicles(grid: Grid, source: str, ignored: Ignored = NOTHING_IGNORED) 
         types = tuple(_read_type(table, row, capacity) for row, capacity in zip(table.rows, whole, strict=True))
         _refuse_same_names(table, types)
         _warn_of_unused(table, types, source)
-        return VehicleList(types, scale, unit, tuple(filter(None, header.headings)))
+        headings = tuple(filter(None, header.headings))
+        return VehicleList(types, scale, unit, headings, is_per_km="distance_cost" in table.header.columns)
 
 
 def _read_capacities(table: Table) -> tuple[list[Decimal], str]:
@@ -120,6 +122,7 @@ def _read_type(table: Table, row: Row, capacity: int) -> VehicleType:
             shift=_read_shift(cells),
             max_stops=read_whole("max_stops"),
             end=_read_end(cells["end"][0]) if "end" in cells else "depot",
+            **read_costs(cells),
         )
     except InstanceError as error:
         column = table.header.columns.get(error.where.field or "")

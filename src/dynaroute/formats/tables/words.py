@@ -234,6 +234,22 @@ STOPS = Vocabulary(
             "/ capacidad vehículo, capacidad del vehículo, carga útil, carga máxima",
             "",
         ),
+        "pickup": ("pickup / abholmenge, rückholmenge / quantité ramassée / cantidad recogida", "", ""),
+        "prize": ("prize / prämie / prime / premio", "", ""),
+        "priority": ("priority / priorität / priorité / prioridad", "", ""),
+        "release": (
+            "release, release time / bereitstellung, bereitstellungszeit / heure de disponibilité"
+            "/ hora de disponibilidad",
+            "",
+            "",
+        ),
+        "late_cost": (
+            "late cost, late cost per hour / verspätungskosten, verspätungskosten pro stunde"
+            "/ coût de retard, coût de retard par heure / coste de retraso, coste de retraso por hora",
+            "",
+            "",
+        ),
+        "skills": ("skills / fähigkeiten / compétences / habilidades", "", ""),
     }
 )
 
@@ -315,6 +331,10 @@ VEHICLES = Vocabulary(
             "return, open / rückfahrt, offen / ouvert / abierto",
             "",
         ),
+        "fixed_cost": ("fixed cost, cost per day / fixkosten, kosten pro tag / coût fixe / coste fijo", "", ""),
+        "distance_cost": ("distance cost, cost per km / kosten pro km / coût par km / coste por km", "", ""),
+        "time_cost": ("time cost, cost per hour / kosten pro stunde / coût par heure / coste por hora", "", ""),
+        "skills": STOPS.words["skills"],
     }
 )
 

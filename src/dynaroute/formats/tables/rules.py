@@ -1,0 +1,98 @@
+"""What the rules of customers and vehicles say in a table: columns with a name of their own, in four languages."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+
+from dynaroute.base.errors import InstanceError
+from dynaroute.formats.numbers import parse_decimal
+from dynaroute.formats.tables.cells.amounts import Entry, is_blank, tidy
+from dynaroute.formats.tables.headers import Column
+from dynaroute.formats.tables.table import Table
+from dynaroute.formats.tables.time_cells import read_time_cell
+
+__all__ = ["ROLES_OF_FIELDS", "read_costs", "read_pickups", "read_skills", "read_wishes"]
+
+ROLES_OF_FIELDS = {
+    "pickups": "pickup",
+    "prizes": "prize",
+    "priorities": "priority",
+    "late_costs": "late_cost",
+    "release": "release",
+    "skills": "skills",
+}
+_PER_HOUR = 3600.0
+_COMMA = re.compile(r"[0-9]+,[0-9]{1,2}")
+_SEPARATORS = re.compile(r"[;,/|+]")
+
+
+def read_number_cell(entry: Entry) -> Decimal:
+    """Read a number of 0 or more."""
+    text = tidy(entry.text)
+    number = parse_decimal(text.replace(",", ".") if _COMMA.fullmatch(text) else text, entry.where)
+    if number < 0:
+        raise InstanceError(f"the value is {text}, below 0.", where=entry.where, remedy="Give 0 or more.")
+    return number
+
+
+def read_pickups(table: Table, capacity: Decimal) -> list[Decimal]:
+    """Read what is brought back from each stop, 0 for a blank cell; nothing if there is no such column."""
+    column = table.header.columns.get("pickup")
+    if column is None:
+        return []
+    amounts = [Decimal(0)]
+    for row in table.rows[1:]:
+        entry = table.entry(row, column)
+        amounts.append(Decimal(0) if _is_empty(entry) else read_number_cell(entry))
+        if amounts[-1] > capacity:
+            message = f"the pickup {tidy(entry.text)} is above the capacity {capacity}."
+            raise InstanceError(message, where=entry.where, remedy="Use larger vehicles, or split it.")
+    return amounts if any(amounts) else []
+
+
+def read_wishes(table: Table) -> dict[str, Any]:
+    """Read the fields of an instance that columns of rules give."""
+    columns, fields = table.header.columns, dict[str, Any]()
+    readers: dict[str, tuple[str, float, Callable[[Entry, Column], float]]] = {
+        "prize": ("prizes", math.inf, lambda entry, _: float(read_number_cell(entry))),
+        "priority": ("priorities", math.nan, lambda entry, _: float(read_number_cell(entry))),
+        "late_cost": ("late_costs", math.inf, lambda entry, _: float(read_number_cell(entry)) / _PER_HOUR),
+        "release": ("release", 0.0, read_time_cell),
+    }
+    for role, (field, without, read) in readers.items():
+        column = columns.get(role)
+        if column is None:
+            continue
+        entries = [table.entry(row, column) for row in table.rows[1:]]
+        values = [without if _is_empty(entry) else read(entry, column) for entry in entries]
+        fields[field] = np.array([without, *values])
+    if (column := columns.get("skills")) is not None:
+        fields["skills"] = (frozenset(), *(read_skills(table.entry(row, column)) for row in table.rows[1:]))
+    return fields
+
+
+def read_skills(entry: Entry) -> frozenset[str]:
+    """Read skills, separated by commas or semicolons."""
+    words = "" if _is_empty(entry) else entry.text
+    return frozenset(filter(None, (tidy(word) for word in _SEPARATORS.split(words))))
+
+
+def read_costs(cells: Mapping[str, tuple[Entry, Column]]) -> dict[str, Any]:
+    """Read the prices and skills of a vehicle type; the price of a distance is for a km where it is in metres."""
+    units = {"fixed_cost": 1.0, "distance_cost": 1.0, "time_cost": _PER_HOUR}
+    given: dict[str, Any] = {
+        key: float(read_number_cell(cells[key][0])) / unit for key, unit in units.items() if key in cells
+    }
+    if "skills" in cells:
+        given["skills"] = read_skills(cells["skills"][0])
+    return given
+
+
+def _is_empty(entry: Entry) -> bool:
+    return entry.kind == "text" and is_blank(entry.text)

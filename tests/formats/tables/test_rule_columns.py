@@ -1,0 +1,102 @@
+"""Columns of rules in tables: amounts to bring back, prizes, priorities, times, skills and prices of vehicles."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pytest
+
+import dynaroute
+from dynaroute.base.errors import DynarouteError
+from dynaroute.formats.fleet_options import FleetOptions
+from dynaroute.formats.vehicles import read_vehicles
+from dynaroute.problem.impossible import refuse_impossible
+
+STOPS = "id,x,y,demand,{}\ndepot,0,0,0,\nA,3,4,4,{}\nB,6,8,5,{}\n"
+
+
+def read(folder: Path, heading: str, first: str, second: str) -> dynaroute.Instance:
+    file = folder / "stops.csv"
+    file.write_text(STOPS.format(heading, first, second), encoding="utf-8")
+    return dynaroute.read(file, capacity=10, fleet=FleetOptions(speed=1.0))
+
+
+@pytest.mark.parametrize("heading", ["pickup", "Abholmenge", "quantité ramassée", "cantidad recogida"])
+def test_what_is_brought_back_is_read_in_four_languages(heading: str, tmp_path: Path) -> None:
+    instance = read(tmp_path, heading, "2.5", "")
+    assert instance.pickups is not None
+    assert [instance.shown_demand(amount) for amount in instance.pickups.tolist()] == [0, 2.5, 0]
+
+
+@pytest.mark.parametrize(
+    ("heading", "field", "cell", "value"),
+    [
+        ("prize", "prizes", "12", 12),
+        ("Prämie", "prizes", "0", 0),
+        ("priority", "priorities", "80", 80),
+        ("priorité", "priorities", "5", 5),
+        ("release", "release", "08:00", 28800),
+        ("Verspätungskosten pro Stunde", "late_costs", "36", 0.01),
+    ],
+)
+def test_a_column_is_read_and_blank_cells_mean_none(
+    heading: str, field: str, cell: str, value: float, tmp_path: Path
+) -> None:
+    values = getattr(read(tmp_path, heading, "", cell), field)
+    assert values[2] == value
+    assert not 0 < values[1] < math.inf
+
+
+def test_skills_are_separated_by_semicolons(tmp_path: Path) -> None:
+    assert read(tmp_path, "skills", "lift; crane", "").skills == (
+        frozenset(),
+        frozenset({"lift", "crane"}),
+        frozenset(),
+    )
+
+
+def test_several_windows_are_separated_by_semicolons(tmp_path: Path) -> None:
+    windows = read(tmp_path, "window", "08:00-10:00; 14:00-16:00", "09:00-12:00").windows
+    assert windows is not None
+    assert windows.tolist()[1:] == [[[28800, 36000], [50400, 57600]], [[32400, 43200], [32400, 43200]]]
+
+
+def test_vehicles_have_prices_and_skills(tmp_path: Path) -> None:
+    vans = tmp_path / "vans.csv"
+    vans.write_text(
+        "name,capacity,cost per day,Kosten pro km,cost per hour,skills\nvan,10,80,2,36,lift\n", encoding="utf-8"
+    )
+    plane, globe = tmp_path / "stops.csv", tmp_path / "globe.csv"
+    plane.write_text(STOPS.format("skills", "lift", ""), encoding="utf-8")
+    globe.write_text("id,lat,lon,demand\nd,50,8,0\nA,50.1,8,3\n", encoding="utf-8")
+    options = FleetOptions(vehicles=read_vehicles(vans), speed=1.0)
+    (van,) = dynaroute.read(plane, fleet=options).fleet
+    assert (van.fixed_cost, van.distance_cost, van.time_cost, van.skills) == (80, 2, 0.01, frozenset({"lift"}))
+    assert dynaroute.read(globe, fleet=options).fleet[0].distance_cost == 0.002
+
+
+@pytest.mark.parametrize(
+    ("heading", "cell", "field"),
+    [
+        ("pickup", "two", "pickup"),
+        ("pickup", "-1", "pickup"),
+        ("pickup", "11", "pickup"),
+        ("prize", "-1", "prize"),
+        ("priority", "high", "priority"),
+        ("priority", "101", "priority"),
+        ("release", "soon", "release"),
+        ("window", "08:00-10:00; 09:00-16:00", "window"),
+    ],
+)
+def test_a_faulty_cell_is_refused_with_its_place(heading: str, cell: str, field: str, tmp_path: Path) -> None:
+    with pytest.raises(DynarouteError) as refusal:
+        read(tmp_path, heading, "", cell)
+    assert (refusal.value.where.line, refusal.value.where.field) == (4, field)
+    assert refusal.value.remedy
+
+
+def test_a_customer_whom_no_vehicle_may_serve_is_named_before_the_search(tmp_path: Path) -> None:
+    with pytest.raises(DynarouteError, match=r"no vehicle may serve customer 2 \(B\): it needs crane") as refusal:
+        refuse_impossible(read(tmp_path, "skills", "", "crane"))
+    assert refusal.value.where.customer == 2
