@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
@@ -90,6 +91,12 @@ def test_the_walks_name_no_file_that_is_not_there() -> None:
     named = re.findall(r"(?<![\w/.])((?:\w+/)+\w+\.py)", page)
     assert len(named) > 20
     assert [path for path in named if not any((place / path).is_file() for place in (ROOT, SOURCE / PACKAGE))] == []
+
+
+def test_no_folder_has_more_files_than_one_can_read_at_a_glance() -> None:
+    files = Counter(path.parent.relative_to(SOURCE / PACKAGE).as_posix() for path in (SOURCE / PACKAGE).rglob("*.py"))
+    assert {folder: count for folder, count in files.items() if count > 20} == {}
+    assert files["."] <= 5
 
 
 @pytest.mark.parametrize("room", sorted(rooms()))

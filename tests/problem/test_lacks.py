@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from dynaroute.problem.fleet import VehicleType
 from dynaroute.problem.instance import Instance
-from dynaroute.problem.lacks import Candidate, Lack, find_lacks, list_candidates
 from dynaroute.problem.solution import Solution
 from dynaroute.problem.timetable import can_drive
+from dynaroute.problem.unserved import Candidate, Lack, find_lacks, list_candidates
 
 
 def line(**vehicle: object) -> Instance:

@@ -1,20 +1,197 @@
-"""Customers that a plan does not serve, and why, in the words of every file, picture and answer."""
+"""Customers that a plan does not serve, and what vehicles lack to serve them, in the words of every file and picture."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from enum import IntEnum
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dynaroute.base.display import LONGEST_ITEM, count_of, show_text
+from dynaroute.problem.fleet import TOLERANCE
 from dynaroute.problem.impossible import explain_alone
 from dynaroute.problem.instance import Instance
-from dynaroute.problem.lacks import Candidate, Lack, find_lacks, list_candidates
 from dynaroute.problem.solution import Solution
+from dynaroute.problem.timetable import earliest_departure, latest_end, measure_route
 
-__all__ = ["Unserved", "count_unserved", "explain_unserved"]
+__all__ = ["Candidate", "Lack", "Unserved", "count_unserved", "explain_unserved", "find_lacks", "list_candidates"]
+
+_LEGS_AT_ONCE = 1_000_000  # bounds the memory
+
+_Seconds = float | NDArray[np.float64]
+
+
+class Lack(IntEnum):
+    """What a vehicle lacks to serve one more customer."""
+
+    NOTHING = 0
+    ROOM = 1
+    STOPS = 2
+    DISTANCE = 3
+    TIME = 4
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A vehicle that one more customer may be added to.
+
+    Attributes
+    ----------
+    kind
+        Index of its type.
+    stops
+        The customers that it serves; none for an unused vehicle.
+    route
+        The number of its route, from 1; None for an unused vehicle.
+    count
+        How many vehicles this stands for: 1, or all unused ones of a type, of which there may be any number (1, then).
+    """
+
+    kind: int
+    stops: tuple[int, ...] = ()
+    route: int | None = None
+    count: int = 1
+
+    def free(self, instance: Instance) -> int:
+        """Its free capacity, in the instance's stored units; below 0 if it is overloaded."""
+        return instance.fleet[self.kind].capacities[0] - int(instance.demands[list(self.stops)].sum())
+
+
+def list_candidates(instance: Instance, solution: Solution) -> Iterator[Candidate]:
+    """List the vehicles of all routes, then the types with unused vehicles."""
+    kinds = solution.vehicle_types(instance)
+    for number, (stops, kind) in enumerate(zip(solution.routes, kinds, strict=True), start=1):
+        yield Candidate(kind, stops, number)
+    used = Counter(kinds)
+    for index, vehicle in enumerate(instance.fleet):
+        unused = 1 if vehicle.count is None else vehicle.count - used[index]
+        if unused > 0:
+            yield Candidate(index, count=unused)
+
+
+def find_lacks(instance: Instance, candidate: Candidate, customers: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Find what a vehicle lacks to serve each customer, alone among its present stops, at the best place for it.
+
+    Parameters
+    ----------
+    instance
+        The problem; travel times must be known if times are limited.
+    candidate
+        The vehicle, with the stops that it keeps in their order.
+    customers
+        The customers to try, each by itself.
+
+    Returns
+    -------
+    NDArray[np.int64]
+        A `Lack` for each customer.
+    """
+    kind = instance.fleet[candidate.kind]
+    lacks = np.full(len(customers), int(Lack.NOTHING))
+    lacks[instance.demands[customers] > candidate.free(instance)] = Lack.ROOM
+    if kind.max_stops is not None and len(candidate.stops) >= kind.max_stops:
+        lacks[lacks == Lack.NOTHING] = Lack.STOPS
+    if kind.max_distance is None and not instance.has_times:
+        return lacks
+    left = np.flatnonzero(lacks == Lack.NOTHING)
+    step = max(1, _LEGS_AT_ONCE // (len(candidate.stops) + 1))
+    for begin in range(0, len(left), step):
+        part = left[begin : begin + step]
+        lacks[part] = _try_places(instance, candidate, customers[part])
+    return lacks
+
+
+def _try_places(instance: Instance, candidate: Candidate, customers: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Find whether distance or time is lacking at every place of a route."""
+    kind = instance.fleet[candidate.kind]
+    before, after = np.array([0, *candidate.stops]), np.array([*candidate.stops, 0])
+    is_left = np.ones(len(before), dtype=bool)  # which leg out of the new customer is driven
+    is_left[-1] = kind.end != "open"
+    new = customers[:, None]  # (customers, places)
+    is_near = np.ones((len(customers), len(before)), dtype=bool)
+    if kind.max_distance is not None:
+        extra = instance.leg_lengths(before, new) + is_left * (
+            instance.leg_lengths(new, after) - instance.leg_lengths(before, after)
+        )
+        limit = (
+            kind.max_distance - measure_route(instance, candidate.stops, kind) if candidate.stops else kind.max_distance
+        )
+        is_near = extra <= limit + TOLERANCE
+    is_possible = is_near
+    if instance.has_times:
+        is_possible = is_near & _are_in_time(instance, candidate, new, before, after, is_left)
+    lacks = np.where(is_near.any(axis=1), int(Lack.TIME), int(Lack.DISTANCE))
+    lacks[is_possible.any(axis=1)] = Lack.NOTHING
+    return lacks
+
+
+def _are_in_time(
+    instance: Instance,
+    candidate: Candidate,
+    new: NDArray[np.int64],
+    before: NDArray[np.int64],
+    after: NDArray[np.int64],
+    is_left: NDArray[np.bool_],
+) -> NDArray[np.bool_]:
+    """Whether a route with one more customer at each place keeps to all times."""
+    kind = instance.fleet[candidate.kind]
+    stops = [_Times.of_customers(instance, stop) for stop in candidate.stops]
+    legs = instance.leg_durations(before, after) * is_left
+    heads = [_Times(0.0, 0.0, earliest_departure(instance, kind), np.inf)]  # from the depot to each place
+    for stop, leg in zip(stops, legs, strict=False):
+        heads.append(heads[-1].then(leg, stop))
+    tails = [_Times(0.0, 0.0, 0.0, latest_end(instance, kind))]  # from behind each place to the end
+    for stop, leg in zip(reversed(stops), reversed(legs), strict=False):
+        tails.append(stop.then(leg, tails[-1]))
+    first, last = _Times.of_places(heads), _Times.of_places(tails[::-1])
+    whole = first.then(instance.leg_durations(before, new), _Times.of_customers(instance, new))
+    whole = whole.then(instance.leg_durations(new, after) * is_left, last)
+    longest = np.inf if kind.max_duration is None else kind.max_duration
+    return np.asarray((whole.lateness <= TOLERANCE) & (whole.duration <= longest + TOLERANCE))
+
+
+class _Times(NamedTuple):
+    """Times of consecutive stops, in seconds, which two parts of a route can be joined by (Vidal et al., 2013).
+
+    Attributes
+    ----------
+    duration
+        The shortest from the first arrival to the last departure.
+    lateness
+        The least of all stops together.
+    earliest, latest
+        When to arrive at the first stop for both.
+    """
+
+    duration: _Seconds
+    lateness: _Seconds
+    earliest: _Seconds
+    latest: _Seconds
+
+    @classmethod
+    def of_customers(cls, instance: Instance, customers: int | NDArray[np.int64]) -> _Times:
+        opens, closes = (0.0, np.inf) if instance.windows is None else np.moveaxis(instance.windows[customers], -1, 0)
+        return cls(0.0 if instance.service is None else instance.service[customers], 0.0, opens, closes)
+
+    @classmethod
+    def of_places(cls, parts: Sequence[_Times]) -> _Times:
+        return cls(*np.array(parts, dtype=np.float64).T)
+
+    def then(self, leg: _Seconds, other: _Times) -> _Times:
+        """Join with later stops, after a leg of so many seconds."""
+        shift = self.duration - self.lateness + leg
+        waiting = np.maximum(other.earliest - shift - self.latest, 0.0)
+        lateness = np.maximum(self.earliest + shift - other.latest, 0.0)
+        return _Times(
+            self.duration + other.duration + leg + waiting,
+            self.lateness + other.lateness + lateness,
+            np.maximum(other.earliest - shift, self.earliest) - waiting,
+            np.minimum(other.latest - shift, self.latest) + lateness,
+        )
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from dynaroute.weights import read_card
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
-__all__ = ["BEST_FOUND", "Demonstration", "SetRow", "Stage", "View", "demonstrate", "watch_encoding"]
+__all__ = ["BEST_FOUND", "Demonstration", "SetRow", "SolvedStage", "View", "demonstrate", "watch_encoding"]
 
 NAME = "published-100-1"  # what `dynaroute generate --size 100 --published` draws first
 MODEL = "amd-100"
@@ -47,7 +47,7 @@ _ON_THE_SET = ("AM-D, greedy", "AM-D, 2OPT", "AM-D, best of 8")
 _IN_THE_PAPER = {"AM-D, greedy": "AM-D (greedy)", "AM-D, 2OPT": "AM-D (2OPT)"}
 
 
-class Stage(NamedTuple):
+class SolvedStage(NamedTuple):
     """One way to solve the instance.
 
     Attributes
@@ -131,7 +131,7 @@ class Demonstration:
     """
 
     instance: Instance
-    stages: tuple[Stage, ...]
+    stages: tuple[SolvedStage, ...]
     rows: tuple[SetRow, ...]
 
     @property
@@ -139,7 +139,7 @@ class Demonstration:
         """The routes of the search."""
         return self.stages[-1].result.solution
 
-    def stage(self, name: str) -> Stage:
+    def stage(self, name: str) -> SolvedStage:
         """Return one of the stages."""
         return next(each for each in self.stages if each.name == name)
 
@@ -173,7 +173,7 @@ def demonstrate() -> Demonstration:
     solve(first, model=MODEL, augment=True, iterations=1)  # loads PyTorch and the machine code
     for name in _ON_THE_SET:
         solve(first, **_STAGES[name])
-    stages = tuple(Stage(name, *_measure(first, settings)) for name, settings in _STAGES.items())
+    stages = tuple(SolvedStage(name, *_measure(first, settings)) for name, settings in _STAGES.items())
     return Demonstration(first, stages, tuple(_measure_set(instances, name) for name in _ON_THE_SET))
 
 
