@@ -1,4 +1,4 @@
-"""Customers that a plan does not serve, and what vehicles lack to serve them, in the words of every file and picture."""
+"""Customers that a plan does not serve, and what vehicles lack to serve them, in the words of every file."""
 
 from __future__ import annotations
 
