@@ -111,6 +111,16 @@ def test_what_cannot_be_kept_is_refused(text: str, kind: type[Exception], messag
         parse_keep([text], KnownRoutes(plan.instance, plan.solution, (0, 1)))
 
 
+def test_parts_of_a_plan_with_further_rules_are_not_kept_without_them() -> None:
+    plain, start = bad_routes(8)
+    instance = replace(plain, same_vehicle=("", *"aabb", *[""] * 4))
+    for routes, stops in (({0}, set[int]()), (set[int](), {1})):
+        with pytest.raises(
+            UnsupportedError, match="keeping parts of a plan cannot handle customers on the same vehicle"
+        ):
+            hold(instance, start, routes, stops)
+
+
 def test_all_routes_or_stops_of_too_many_customers_cannot_be_kept() -> None:
     plan = plane_plan()
     with pytest.raises(OptionError, match="nothing is left"):

@@ -15,6 +15,7 @@ from dynaroute.plans.matching import KnownRoutes
 from dynaroute.problem.details import Details
 from dynaroute.problem.fleet import VehicleType
 from dynaroute.problem.instance import Instance
+from dynaroute.problem.rules import refuse_other_rules
 from dynaroute.problem.solution import Solution
 from dynaroute.problem.statements import Statements
 
@@ -149,8 +150,10 @@ def hold(instance: Instance, start: Solution, routes: Collection[int], stops: Co
     OptionError
         If nothing is left to search.
     UnsupportedError
-        If stops are to be kept, but there are too many customers for a matrix.
+        If stops are to be kept, but there are too many customers for a matrix; or if the problem has other rules than
+        capacities, windows and the limits of vehicles, of which the part would lose some.
     """
+    refuse_other_rules(instance.rules, (), "keeping parts of a plan")
     vehicles = start.vehicle_types(instance)
     free = [index for index in range(len(start.routes)) if index not in routes]
     if not free:
