@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from dynaroute.base.vocabulary import Objective, Rounding, RouteEnd
+from dynaroute.base.vocabulary import Backhauls, Objective, Rounding
 from dynaroute.problem.instance import LARGEST_INTEGER
 from dynaroute.problem.lengths import LONGEST_LENGTH
 from dynaroute.solving.options import DECLARATIONS, Decode, Improve
@@ -131,17 +131,47 @@ class Depot(_Document):
     window: Window | None = Field(default=None, description="Earliest departure and latest return.")
 
 
+_Amount = Annotated[float, Field(ge=0, le=LARGEST_INTEGER)]
+Amount = Annotated[
+    _Amount | dict[str, _Amount], Field(description='A number, or one by dimension: {"kg": 3, "pallets": 1}.')
+]
+
+
+class BreakOfDay(_Document):
+    """A break, either in a window or after so much driving."""
+
+    duration: Time
+    window: Window | None = None
+    after_driving: Time | None = None
+
+
 class VehicleSchema(_Document):
-    """A vehicle type; omitted limits do not apply."""
+    """A vehicle type; omitted limits do not apply. Prices are per km, or unit of distance, and per hour."""
 
     name: str | None = None
-    capacity: float = Field(gt=0, le=LARGEST_INTEGER)
+    capacity: Amount
     count: int | None = Field(default=None, ge=1, description="Number of vehicles; unlimited by default.")
     max_duration: Time | None = Field(default=None, description="Longest time from departure to the end of a route.")
     max_distance: float | None = Field(default=None, gt=0, description="Longest route.")
     shift: Window | None = Field(default=None, description="Earliest departure and latest end.")
     max_stops: int | None = Field(default=None, ge=1)
-    end: RouteEnd | None = Field(default=None, description="depot: return there. open: end at the last customer.")
+    end: str | None = Field(
+        default=None, description="depot: return there. open: end at the last customer. Or the name of a place."
+    )
+    start: str | None = Field(default=None, description="depot, or the name of a place.")
+    fixed_cost: float | None = Field(default=None, ge=0)
+    distance_cost: float | None = Field(default=None, ge=0)
+    time_cost: float | None = Field(default=None, ge=0)
+    overtime: list[Time | None] | None = Field(default=None, description="After, at most, and cost per hour.")
+    max_driving: Time | None = None
+    speed_factor: float | None = Field(default=None, gt=0, description="How many times faster it drives.")
+    service_factor: float | None = Field(default=None, ge=0, description="How many times longer it serves.")
+    breaks: list[BreakOfDay] | None = None
+    reload: bool | str | list[str] | None = Field(default=None, description="Where it may load again.")
+    max_trips: int | None = Field(default=None, ge=1)
+    loading: Time | None = Field(default=None, description="How long loading again takes.")
+    skills: str | list[str] | None = None
+    initial_load: Amount | None = None
 
 
 class Place(_Document):
@@ -170,9 +200,24 @@ class CustomerWithoutPlace(_Document):
     """A customer without a position, for a matrix of distances."""
 
     id: str | int | None = Field(default=None, description="Your own name for it.")
-    demand: float = Field(ge=0, le=LARGEST_INTEGER, description="At most the capacity.")
+    demand: Amount = Field(description="At most the capacity.")
     service: Time | None = Field(default=None, description="How long the stop takes.")
     window: Window | None = Field(default=None, description="When its service may begin.")
+    windows: list[Window] | None = Field(default=None, description="Several windows, in order.")
+    pickup: Amount | None = Field(default=None, description="What is brought back.")
+    shipment: str | int | None = Field(default=None, description="The same at a pickup and its delivery.")
+    max_ride: Time | None = None
+    late_cost: float | None = Field(default=None, ge=0, description="Price of an hour after the last window.")
+    release: Time | None = Field(default=None, description="When its goods are at the depot.")
+    prize: float | None = Field(default=None, ge=0, description="What is lost if it is not served.")
+    priority: float | None = Field(default=None, ge=0, le=100)
+    optional: bool | None = None
+    skills: str | list[str] | None = None
+    vehicles: str | list[str] | None = Field(default=None, description="Vehicle types that alone may serve it.")
+    not_vehicles: str | list[str] | None = None
+    same_vehicle: str | int | None = None
+    one_of: str | int | None = None
+    not_together: str | int | None = None
 
 
 class Customer(CustomerWithoutPlace, Place):
@@ -186,10 +231,12 @@ class GlobeCustomer(CustomerWithoutPlace, GlobePlace):
 class InstanceSchema(_Document):
     """A routing problem with one depot, and as many vehicles as needed unless vehicle types are given."""
 
-    version: int | None = Field(default=None, ge=1, le=2, description="2 if vehicles or times are used.")
+    version: int | None = Field(
+        default=None, ge=1, le=3, description="2 if vehicles or times are used, 3 if further rules are."
+    )
     name: str | None = None
-    capacity: float | None = Field(
-        default=None, gt=0, le=LARGEST_INTEGER, description="Capacity of a vehicle; optional if vehicles are given."
+    capacity: Amount | None = Field(
+        default=None, description="Capacity of a vehicle, above 0; optional if vehicles are given."
     )
     depot: PlaceOfDepot | GlobePlaceOfDepot | Depot | None = Field(
         default=None, description="Optional if distances are given."
@@ -207,6 +254,13 @@ class InstanceSchema(_Document):
         default=None, description="Vehicle types; by default any number of one type."
     )
     rounding: Rounding | None = Field(default=None, description="Rounding of each leg; none by default.")
+    places: list[dict[str, Any]] | None = Field(
+        default=None, description="Further depots, homes and places to load again: id, position, window, loading."
+    )
+    shipments: list[dict[str, Any]] | None = Field(
+        default=None, description="Stops pickup and delivery, demand, and optionally id, prize, priority, max_ride."
+    )
+    backhauls: Backhauls | None = Field(default=None, description="strict: deliveries come before pickups.")
 
 
 EXAMPLE_INSTANCE: dict[str, Any] = {
