@@ -25,7 +25,7 @@ import numpy as np
 from dynaroute import Instance, Solution, VehicleType, check, solve
 from dynaroute.base.errors import DynarouteError
 from dynaroute.base.vocabulary import RouteEnd
-from dynaroute.search.improvers import MachineCode, load_machine_code
+from dynaroute.search.improvers import UsualCode, load_machine_code
 
 USUAL_LIMIT, QUICK_LIMIT = 5.0, 0.5  # seconds
 MOST_LATE, MOST_AFTER_CANCELLING = 0.5, 1.0  # seconds
@@ -262,7 +262,7 @@ def read_memory(field: str) -> int:
 
 def work(index: int, limit: float, findings: Any) -> None:
     """Inspect one shape in this process, after loading what does not count."""
-    load_machine_code(get_args(MachineCode))
+    load_machine_code(get_args(UsualCode))
     solve(make_problem(1, capacity=5), model="amd-100")
     findings.put(None)
     for finding in inspect(SHAPES[index], limit):
