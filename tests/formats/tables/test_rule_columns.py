@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import dynaroute
-from dynaroute.base.errors import DynarouteError
+from dynaroute.base.errors import DynarouteError, InputWarning
 from dynaroute.formats.fleet_options import FleetOptions
 from dynaroute.formats.vehicles import read_vehicles
 from dynaroute.problem.impossible import refuse_impossible
@@ -27,6 +27,58 @@ def test_what_is_brought_back_is_read_in_four_languages(heading: str, tmp_path: 
     instance = read(tmp_path, heading, "2.5", "")
     assert instance.pickups is not None
     assert [instance.shown_demand(amount) for amount in instance.pickups.tolist()] == [0, 2.5, 0]
+
+
+@pytest.mark.parametrize(
+    ("demand", "pickup", "amounts"),
+    [
+        ("demand (kg)", "pickup (t)", [0, 2000, 0]),
+        ("demand (kg)", "pickup (kg)", [0, 2, 0]),
+        ("demand (kg)", "pickup", [0, 2, 0]),
+    ],
+)
+def test_what_is_brought_back_is_in_the_unit_of_the_demands(
+    demand: str, pickup: str, amounts: list[int], tmp_path: Path
+) -> None:
+    file = tmp_path / "stops.csv"
+    file.write_text(f"id,x,y,{demand},{pickup}\nd,0,0,0,\nA,3,4,400,2\nB,6,8,500,\n", encoding="utf-8")
+    instance = dynaroute.read(file, capacity=9000)
+    assert instance.pickups is not None
+    assert instance.pickups.tolist() == amounts
+
+
+def test_what_is_brought_back_follows_the_demands_to_the_unit_of_the_vehicles(tmp_path: Path) -> None:
+    stops, vans = tmp_path / "stops.csv", tmp_path / "vans.csv"
+    stops.write_text("id,x,y,demand (kg),pickup\nd,0,0,0,\nA,3,4,400,200\n", encoding="utf-8")
+    vans.write_text("name,capacity (t)\nvan,1\n", encoding="utf-8")
+    with pytest.warns(InputWarning, match="converted the demands from kg to t"):
+        instance = dynaroute.read(stops, fleet=FleetOptions(vehicles=read_vehicles(vans)))
+    assert instance.pickups is not None
+    assert float(instance.shown_demand(instance.pickups[1])) == 0.2
+
+
+def test_what_is_brought_back_is_written_like_the_demands(tmp_path: Path) -> None:
+    file = tmp_path / "stops.csv"
+    file.write_text("id;x;y;demand;pickup\nd;0;0;0;\nA;3;4;1.200,5;1.500\n", encoding="utf-8")
+    with pytest.warns(InputWarning, match="decimal commas"):
+        instance = dynaroute.read(file, capacity=2000)
+    assert instance.pickups is not None
+    assert instance.shown_demand(instance.pickups[1]) == 1500
+
+
+@pytest.mark.parametrize("pickup", ["(pallets),,2", ",5,2"])
+def test_pickups_in_another_unit_or_at_the_depot_are_refused(pickup: str, tmp_path: Path) -> None:
+    heading, depot, cell = pickup.split(",")
+    file = tmp_path / "stops.csv"
+    file.write_text(f"id,x,y,demand (kg),pickup {heading}\nd,0,0,0,{depot}\nA,3,4,40,{cell}\n", encoding="utf-8")
+    with pytest.raises(DynarouteError) as refusal:
+        dynaroute.read(file, capacity=100)
+    assert refusal.value.where.field is not None and refusal.value.where.field.startswith("pickup")
+
+
+@pytest.mark.parametrize("cell", ["none", "keine", "-", "n/a", "no"])
+def test_words_for_nothing_are_no_skills(cell: str, tmp_path: Path) -> None:
+    assert read(tmp_path, "skills", cell, "lift").skills == (frozenset(), frozenset(), frozenset({"lift"}))
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from dynaroute.formats.tables.table import Table, find_label
 from dynaroute.formats.tables.words import STOPS
 from dynaroute.formats.text import shorten
 
-__all__ = ["Loads", "read_loads"]
+__all__ = ["Loads", "read_loads", "read_pickups"]
 
 _TEXT_REMEDY = "Add a first line '# capacity: 50', or give the option capacity."
 _SHEET_REMEDY = (
@@ -38,12 +38,15 @@ class Loads:
         Where the capacity was found.
     written
         Notation and units of the demands, then of the capacity.
+    given_unit
+        Unit of the demands as written, before they were converted to that of the vehicles.
     """
 
     demands: list[Decimal]
     capacity: Decimal
     place: Where
     written: tuple[Amounts, Amounts]
+    given_unit: Unit | None = None
 
 
 def read_loads(
@@ -88,6 +91,7 @@ def read_loads(
             where=table.where(depot, column),
             remedy="The depot is the first row, the row called Depot, or the row with an x in a column 'depot'.",
         )
+    given_unit = amounts.unit
     if unit is not None and amounts.unit is not None and amounts.unit != unit:
         amounts = _turn_into(unit, amounts, table.where(customers[0], column) if customers else Where(), source)
     demands = amounts.values if given else [Decimal(0), *amounts.values]
@@ -109,7 +113,52 @@ def read_loads(
         raise OptionError(error.message, where=entry.where, remedy=error.remedy) from error
     if capacity.unit is not None and amounts.unit is None and max(demands) > capacity.values[0]:
         warn_of_input(source, f"the demands have no unit; read them in {capacity.unit.name}, like the capacity.")
-    return Loads(demands, _fit_unit(capacity, amounts.unit, entry), entry.where, (amounts, capacity))
+    return Loads(demands, _fit_unit(capacity, amounts.unit, entry), entry.where, (amounts, capacity), given_unit)
+
+
+def read_pickups(table: Table, loads: Loads, elsewhere: Callable[[], Notation | None]) -> list[Decimal]:
+    """Read what is brought back from each stop, in the unit of the demands; nothing if there is no such column.
+
+    Blank cells are 0. The notation is that of the demands where the column does not show its own.
+    """
+    column = table.header.columns.get("pickup")
+    rows = [] if column is None else [row for row in table.rows if not _says_nothing(row, column)]
+    if column is None or not rows:
+        return []
+    is_comma, is_semicolon = table.grid.delimiter == ",", table.grid.delimiter == ";"
+    amounts = table.amounts(
+        column,
+        rows,
+        elsewhere=lambda: loads.written[0].notation or elsewhere(),
+        open_points="point" if is_comma else None,
+        open_commas="point" if is_comma else "comma" if is_semicolon else None,
+    )
+    size = _compare_units(amounts.unit or loads.given_unit, loads.written[0].unit, table.where(rows[0], column))
+    values = {row.line: value * size for row, value in zip(rows, amounts.values, strict=True)}
+    for row in rows:
+        value, text = values[row.line], row.text(column.index)
+        if not 0 <= value <= (0 if row is table.rows[0] else loads.capacity):
+            of_depot = "of the depot " if row is table.rows[0] else ""
+            wrong = "below 0" if value < 0 else "not 0" if of_depot else f"above the capacity {loads.capacity}"
+            raise InstanceError(
+                f"the pickup {of_depot}is {text}, {wrong}.",
+                where=table.where(row, column),
+                remedy="Give 0 or more, up to the capacity; nothing is picked up at the depot.",
+            )
+    return [values.get(row.line, Decimal(0)) for row in table.rows] if any(values.values()) else []
+
+
+def _compare_units(unit: Unit | None, wanted: Unit | None, where: Where) -> Decimal:
+    """How many units of the demands a unit of the pickups is."""
+    if unit is None or wanted is None or unit == wanted:
+        return Decimal(1)
+    if unit.family != wanted.family:
+        raise FormatError(
+            f"the pickups are in {unit.name}, but the demands are in {wanted.name}.",
+            where=where,
+            remedy="Give both in the same unit.",
+        )
+    return unit.size / wanted.size
 
 
 def _turn_into(unit: Unit, amounts: Amounts, where: Where, source: str) -> Amounts:

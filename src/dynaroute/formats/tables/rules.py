@@ -16,8 +16,9 @@ from dynaroute.formats.tables.cells.amounts import Entry, is_blank, tidy
 from dynaroute.formats.tables.headers import Column
 from dynaroute.formats.tables.table import Table
 from dynaroute.formats.tables.time_cells import read_time_cell
+from dynaroute.formats.unsupported import says_something
 
-__all__ = ["ROLES_OF_FIELDS", "read_costs", "read_pickups", "read_skills", "read_wishes"]
+__all__ = ["ROLES_OF_FIELDS", "read_costs", "read_skills", "read_wishes"]
 
 ROLES_OF_FIELDS = {
     "pickups": "pickup",
@@ -39,21 +40,6 @@ def read_number_cell(entry: Entry) -> Decimal:
     if number < 0:
         raise InstanceError(f"the value is {text}, below 0.", where=entry.where, remedy="Give 0 or more.")
     return number
-
-
-def read_pickups(table: Table, capacity: Decimal) -> list[Decimal]:
-    """Read what is brought back from each stop, 0 for a blank cell; nothing if there is no such column."""
-    column = table.header.columns.get("pickup")
-    if column is None:
-        return []
-    amounts = [Decimal(0)]
-    for row in table.rows[1:]:
-        entry = table.entry(row, column)
-        amounts.append(Decimal(0) if _is_empty(entry) else read_number_cell(entry))
-        if amounts[-1] > capacity:
-            message = f"the pickup {tidy(entry.text)} is above the capacity {capacity}."
-            raise InstanceError(message, where=entry.where, remedy="Use larger vehicles, or split it.")
-    return amounts if any(amounts) else []
 
 
 def read_wishes(table: Table) -> dict[str, Any]:
@@ -79,7 +65,7 @@ def read_wishes(table: Table) -> dict[str, Any]:
 
 def read_skills(entry: Entry) -> frozenset[str]:
     """Read skills, separated by commas or semicolons."""
-    words = "" if _is_empty(entry) else entry.text
+    words = "" if _is_empty(entry) or not says_something([entry.text]) else entry.text  # "none" is no skill
     return frozenset(filter(None, (tidy(word) for word in _SEPARATORS.split(words))))
 
 

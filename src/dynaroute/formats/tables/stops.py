@@ -29,12 +29,12 @@ from dynaroute.formats.tables.headers import (
     find_header,
     score_header,
 )
-from dynaroute.formats.tables.loads import read_loads
+from dynaroute.formats.tables.loads import read_loads, read_pickups
 from dynaroute.formats.tables.matrix import read_matrix
 from dynaroute.formats.tables.places import warn_of_odd_places
 from dynaroute.formats.tables.positions import read_positions
 from dynaroute.formats.tables.requests import refuse_requests_of_stops
-from dynaroute.formats.tables.rules import ROLES_OF_FIELDS, read_pickups, read_wishes
+from dynaroute.formats.tables.rules import ROLES_OF_FIELDS, read_wishes
 from dynaroute.formats.tables.table import Table, sort_rows
 from dynaroute.formats.tables.time_cells import read_service, read_windows
 from dynaroute.formats.tables.words import STOPS, simplify
@@ -157,7 +157,7 @@ def parse_stops(grid: Grid, reading: ReadingOptions, source: str) -> Instance:
         for given, kind in ((reading.distances, "distance"), (reading.durations, "duration"))
     )
     with placed(_make_place(table, loads.place)):
-        pickups = read_pickups(table, loads.capacity)
+        pickups = read_pickups(table, loads, lambda: _find_notation(table))
         labels = names if names is None or not pickups else (*names, "depot", *names)
         quantities = scale_quantities([*loads.demands, *pickups], loads.capacity, labels)
         amounts = np.array(quantities.demands).reshape(-1, len(table.rows))
