@@ -10,7 +10,7 @@ import numpy as np
 
 from dynaroute.base.errors import OptionError, Where, placed
 from dynaroute.base.vocabulary import ReadingRule
-from dynaroute.problem.checks import find_largest_capacities
+from dynaroute.problem.checks.fields import find_largest_capacities
 from dynaroute.problem.fleet import VehicleType
 from dynaroute.problem.instance import Instance
 

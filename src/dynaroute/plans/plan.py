@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
+from itertools import accumulate
 
 from dynaroute.base.errors import UnsupportedError, Where
+from dynaroute.problem.driving import list_loads
 from dynaroute.problem.instance import Instance
 from dynaroute.problem.solution import Solution, check
-from dynaroute.problem.timetable import schedule_route
+from dynaroute.problem.timetable import RouteSchedule, schedule_route
 from dynaroute.problem.unserved import explain_unserved
 
 __all__ = ["NEEDS_DEGREES", "Plan", "PlannedRoute", "PlannedStop", "UnservedStop", "require_degrees"]
@@ -39,13 +41,14 @@ class PlannedStop:
     number
         Position on its route, from 1; the depot is 0 at the start, and one more than the last customer at the end.
     customer
-        Node number; 0 is the depot.
+        Node number; 0 is the depot, and places follow the customers.
     id
         The customer's id in the file, or its number; empty for the depot.
     name
         Its name, if the file has a column of names; "depot" for a depot with neither a name nor an id.
     demand, load
-        Its demand, and the total demand up to this stop, in the user's unit.
+        Its demand, and the total demand up to this stop, in the user's unit; in the first dimension of loads. With
+        pickups or reloads, the load is what is on board when the vehicle leaves.
     distance
         Distance driven so far, in the instance's unit.
     arrival, start, leave
@@ -53,6 +56,14 @@ class PlannedStop:
         the departure.
     details
         Other columns of the file, by name.
+    is_customer
+        Whether it is a customer, not a depot or another place.
+    is_reload
+        Whether the vehicle loads again there.
+    pickup
+        What is collected there, in words; empty for nothing.
+    on_board
+        The load on board in every dimension, in words, where it is more than a sum of demands.
     """
 
     number: int
@@ -66,6 +77,10 @@ class PlannedStop:
     start: float | None = None
     leave: float | None = None
     details: Mapping[str, str] = field(default_factory=dict)
+    is_customer: bool = True
+    is_reload: bool = False
+    pickup: str = ""
+    on_board: str = ""
 
     @property
     def label(self) -> str:
@@ -86,7 +101,10 @@ class PlannedRoute:
     capacity
         Capacity of the vehicle, in the user's unit.
     start, stops, end
-        The depot, the customers in order, and the depot again; None at the end of an open route.
+        The depot, the customers in order, and the depot again; None at the end of an open route. Where vehicles load
+        again is a stop, too.
+    breaks
+        Each break: its start and its end in seconds, and after how many stops it is taken.
     """
 
     number: int
@@ -95,6 +113,7 @@ class PlannedRoute:
     start: PlannedStop
     stops: tuple[PlannedStop, ...]
     end: PlannedStop | None
+    breaks: tuple[tuple[float, float, int], ...] = ()
 
     @property
     def places(self) -> tuple[PlannedStop, ...]:
@@ -103,8 +122,8 @@ class PlannedRoute:
 
     @property
     def load(self) -> int | Decimal:
-        """Total demand of its customers."""
-        return self.places[-1].load
+        """Total demand of its customers; with pickups or reloads, the largest load on board."""
+        return max(place.load for place in self.places)
 
     @property
     def length(self) -> float:
@@ -158,7 +177,7 @@ class Plan:
 
     @property
     def cost(self) -> float:
-        """Total length of the routes."""
+        """Total length of the routes, or money where anything has a price."""
         return self.solution.cost(self.instance)
 
     @cached_property
@@ -185,7 +204,7 @@ class Plan:
         """The customers on no route."""
         return tuple(
             UnservedStop(
-                self._make_stop(0, found.customer, (int(self.instance.demands[found.customer]), 0), 0.0, _NO_TIMES),
+                self._make_stop(0, found.customer, (self._demand(found.customer), 0), 0.0, _NO_TIMES),
                 found.reason,
             )
             for found in explain_unserved(self.instance, self.solution)
@@ -206,45 +225,57 @@ class Plan:
 
     def _plan_route(self, number: int, route: tuple[int, ...], kind: int) -> PlannedRoute:
         instance, vehicle = self.instance, self.instance.fleet[kind]
-        is_open = vehicle.end == "open"
-        nodes = [0, *route] if is_open else [0, *route, 0]
+        end_node = instance.end_nodes[kind]
+        nodes = [instance.start_nodes[kind], *route, *([] if end_node < 0 else [end_node])]
         legs = instance.leg_lengths(nodes[:-1], nodes[1:]).tolist()
-        demands = instance.demands[nodes].tolist()
-        times = self._list_times(route, kind)
+        demands = [self._demand(node) for node in nodes]
+        carried = list_loads(instance, route, vehicle).tolist() if instance.rules else []
+        loads = [amounts[0] for amounts in carried] or list(accumulate(demands))
+        schedule = schedule_route(instance, route, kind) if self.has_times else None
+        times = _list_times(schedule, len(route))
         stops = [
             self._make_stop(
                 position,
                 node,
-                (demands[position], sum(demands[: position + 1])),
+                (demands[position], loads[min(position, len(loads) - 1)]),
                 math.fsum(legs[:position]),
                 times[position],
+                carried[position] if position < len(carried) else (),
+                is_reload=0 < position <= len(route) and not 0 < node <= instance.size,
             )
             for position, node in enumerate(nodes)
         ]
         capacity = instance.shown_demand(vehicle.capacities[0])
-        customers = stops[1:] if is_open else stops[1:-1]
-        end = None if is_open else stops[-1]
-        return PlannedRoute(number, vehicle.name, capacity, stops[0], tuple(customers), end)
+        customers = stops[1:] if end_node < 0 else stops[1:-1]
+        end = None if end_node < 0 else stops[-1]
+        breaks = () if schedule is None else schedule.breaks
+        return PlannedRoute(number, vehicle.name, capacity, stops[0], tuple(customers), end, breaks)
 
-    def _list_times(self, route: tuple[int, ...], kind: int) -> list[_Times]:
-        """List arrival, start and departure of every place of a route."""
-        if not self.has_times:
-            return [_NO_TIMES] * (len(route) + 2)
-        times = schedule_route(self.instance, route, kind)
-        stops: list[_Times] = [(stop.arrival, stop.start, stop.leave) for stop in times.stops]
-        return [(None, None, times.departure), *stops, (times.end, None, None)]
+    def _demand(self, node: int) -> int:
+        return int(self.instance.demands[node].reshape(-1)[0]) if node <= self.instance.size else 0
 
     def _make_stop(
-        self, number: int, node: int, amounts: tuple[int, int], distance: float, times: _Times
+        self,
+        number: int,
+        node: int,
+        amounts: tuple[int, int],
+        distance: float,
+        times: _Times,
+        on_board: Sequence[int] = (),
+        *,
+        is_reload: bool = False,
     ) -> PlannedStop:
         instance = self.instance
-        details = {} if instance.details is None else dict(instance.details.of(node))
+        is_customer = 0 < node <= instance.size
+        details = {} if instance.details is None or node > instance.size else dict(instance.details.of(node))
+        pickups = instance.pickups
+        collects = pickups is not None and is_customer and bool(pickups[node].any())
         name = details.pop(self.name_column, "") if self.name_column is not None else ""
         return PlannedStop(
             number=number,
             customer=node,
-            id="" if node == 0 else instance.customer_name(node),
-            name=name or (instance.depot_name or "depot" if node == 0 else ""),
+            id=instance.customer_name(node) if is_customer else "",
+            name=name or ("" if is_customer else (node == 0 and instance.depot_name) or instance.customer_name(node)),
             demand=instance.shown_demand(amounts[0]),
             load=instance.shown_demand(amounts[1]),
             distance=distance,
@@ -252,6 +283,10 @@ class Plan:
             start=times[1],
             leave=times[2],
             details=details,
+            is_customer=is_customer,
+            is_reload=is_reload,
+            pickup=instance.shown_amounts(pickups[node].reshape(-1)) if pickups is not None and collects else "",
+            on_board=instance.shown_amounts(on_board) if on_board else "",
         )
 
     def place(self, stop: PlannedStop) -> tuple[float, float]:
@@ -264,6 +299,14 @@ class Plan:
     def has_degrees(self) -> bool:
         """Whether places are latitudes and longitudes."""
         return self.instance.metric == "great_circle"
+
+
+def _list_times(schedule: RouteSchedule | None, count: int) -> list[_Times]:
+    """List arrival, start and departure of every place of a route with so many stops."""
+    if schedule is None:
+        return [_NO_TIMES] * (count + 2)
+    stops: list[_Times] = [(stop.arrival, stop.start, stop.leave) for stop in schedule.stops]
+    return [(None, None, schedule.departure), *stops, (schedule.end, None, None)]
 
 
 def require_degrees(instance: Instance, suffix: str) -> None:

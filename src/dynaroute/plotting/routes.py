@@ -53,7 +53,7 @@ def plot_instance(instance: Instance, ax: Axes | None = None, *, names: bool = F
     plane = project(instance)
     axes = _prepare(plane, ax)
     _draw_customers(axes, plane, instance, ["#4477aa"] * instance.size)
-    _draw_depot(axes, plane)
+    _draw_depot(axes, plane, instance)
     _draw_scale(axes, plane, instance)
     if names:
         _draw_names(axes, plane, instance, range(1, instance.size + 1))
@@ -96,16 +96,17 @@ def plot_solution(instance: Instance, solution: Solution, ax: Axes | None = None
     customer_colours = ["none"] * instance.size
     for route, colour in zip(solution.routes, colours, strict=True):
         for customer in route:
-            customer_colours[customer - 1] = colour
-    are_open = [instance.fleet[kind].end == "open" for kind in solution.vehicle_types(instance)]
-    _draw_routes(axes, plane, solution, colours, are_open)
+            if 0 < customer <= instance.size:
+                customer_colours[customer - 1] = colour
+    ends = [(instance.start_nodes[kind], instance.end_nodes[kind]) for kind in solution.vehicle_types(instance)]
+    _draw_routes(axes, plane, solution, colours, ends)
     _draw_customers(axes, plane, instance, customer_colours)
-    _draw_depot(axes, plane)
+    _draw_depot(axes, plane, instance)
     _draw_scale(axes, plane, instance)
-    _draw_arrows(axes, plane, solution, colours, are_open)
+    _draw_arrows(axes, plane, solution, colours, ends)
     _draw_unserved(axes, plane, instance, solution, names=names)
     if instance.size <= MOST_NUMBERED:
-        _draw_order(axes, plane, solution)
+        _draw_order(axes, plane, instance, solution)
     if names:
         _draw_names(axes, plane, instance, range(1, instance.size + 1))
     if len(solution.routes) <= LARGEST_LEGEND:
@@ -138,30 +139,36 @@ def _prepare(plane: DrawnPlane, ax: Axes | None) -> Axes:
 
 
 def _draw_customers(ax: Axes, plane: DrawnPlane, instance: Instance, colours: list[str]) -> None:
-    demands = instance.demands[1:]
+    demands = instance.demands[1:].reshape(instance.size, -1)[:, 0]
     largest = max(int(demands.max()), 1)
     room = float(np.clip(6000 / instance.size, 8, 110))  # square points for the largest customer
     sizes = room * (0.25 + 0.75 * demands / largest)
     edges = [RED if colour == "none" else "white" for colour in colours]
     widths = [1.5 if colour == "none" else 0.5 for colour in colours]
-    points = plane.points[1:]
+    points = plane.points[1 : instance.size + 1]
     ax.scatter(points[:, 0], points[:, 1], s=sizes, c=colours, edgecolors=edges, linewidths=widths, zorder=3)
 
 
-def _draw_depot(ax: Axes, plane: DrawnPlane) -> None:
+def _draw_depot(ax: Axes, plane: DrawnPlane, instance: Instance) -> None:
+    further = plane.points[instance.size + 1 :]
+    ax.plot(further[:, 0], further[:, 1], "s", color=INK, markersize=7, markeredgecolor="white", zorder=5)
     x, y = plane.points[0]
     ax.plot([x], [y], "s", color=INK, markersize=10, markeredgecolor="white", markeredgewidth=1.5, zorder=5)
 
 
-def _draw_routes(ax: Axes, plane: DrawnPlane, solution: Solution, colours: list[str], are_open: list[bool]) -> None:
+def _draw_routes(
+    ax: Axes, plane: DrawnPlane, solution: Solution, colours: list[str], ends: list[tuple[int, int]]
+) -> None:
     from matplotlib.collections import LineCollection
 
     stops = [plane.points[list(route)] for route in solution.routes]
-    depot = plane.points[0]
-    ends = [route[:1] if is_open else route[[0, -1]] for route, is_open in zip(stops, are_open, strict=True)]
-    depot_legs = [np.array([depot, place]) for places in ends for place in places]
+    legs = [
+        [(plane.points[start], route[0]), *([] if end < 0 else [(route[-1], plane.points[end])])]
+        for route, (start, end) in zip(stops, ends, strict=True)
+    ]
+    depot_legs = [np.array(leg) for places in legs for leg in places]
     width = float(np.clip(28 / math.sqrt(max(len(plane.points), 1)), 1.0, 2.2))
-    colours_of_legs = [colour for colour, places in zip(colours, ends, strict=True) for _ in places]
+    colours_of_legs = [colour for colour, places in zip(colours, legs, strict=True) for _ in places]
     ax.add_collection(LineCollection(depot_legs, colors=colours_of_legs, linewidths=0.5 * width, alpha=0.45, zorder=1))
     ax.add_collection(
         LineCollection(stops, colors=colours, linewidths=width, capstyle="round", joinstyle="round", zorder=2)
@@ -193,13 +200,15 @@ def _draw_numbers(ax: Axes, plane: DrawnPlane, solution: Solution, colours: list
         )
 
 
-def _draw_arrows(ax: Axes, plane: DrawnPlane, solution: Solution, colours: list[str], are_open: list[bool]) -> None:
+def _draw_arrows(
+    ax: Axes, plane: DrawnPlane, solution: Solution, colours: list[str], ends: list[tuple[int, int]]
+) -> None:
     """Draw arrows on long legs."""
     shortest = LEAST_ARROW * float(np.ptp(ax.get_xlim()))
     stretch = np.array([1.0, plane.aspect])
     starts, directions, paints = [], [], []
-    for route, colour, is_open in zip(solution.routes, colours, are_open, strict=True):
-        places = plane.points[[0, *route] if is_open else [0, *route, 0]]
+    for route, colour, (start, end) in zip(solution.routes, colours, ends, strict=True):
+        places = plane.points[[start, *route, *([] if end < 0 else [end])]]
         legs = np.diff(places, axis=0)
         lengths = np.hypot(*(legs * stretch).T)
         for place, leg, length in zip(places[:-1], legs, lengths, strict=True):
@@ -231,12 +240,14 @@ def _draw_arrows(ax: Axes, plane: DrawnPlane, solution: Solution, colours: list[
     )
 
 
-def _draw_order(ax: Axes, plane: DrawnPlane, solution: Solution) -> None:
+def _draw_order(ax: Axes, plane: DrawnPlane, instance: Instance, solution: Solution) -> None:
     """Write each customer's stop number on it."""
     from matplotlib.patheffects import withStroke
 
     for route in solution.routes:
         for number, customer in enumerate(route, start=1):
+            if not 0 < customer <= instance.size:
+                continue
             ax.annotate(
                 str(number),
                 tuple(plane.points[customer]),

@@ -95,7 +95,7 @@ def plot_solution_and_timetable(instance: Instance, solution: Solution, *, names
 def _draw_route(ax: Axes, instance: Instance, row: int, times: RouteSchedule, colour: str) -> None:
     ax.plot([times.departure, times.end], [row, row], color=colour, linewidth=1.2, solid_capstyle="butt", zorder=1)
     for stop in times.stops:
-        latest = np.inf if instance.windows is None else instance.windows[stop.customer, 1]
+        latest = max((closes for _, closes in instance.windows_of(stop.customer)), default=np.inf)
         is_late = stop.start > latest + 1e-6
         if stop.waiting > 0:
             ax.barh(

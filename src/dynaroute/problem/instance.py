@@ -16,7 +16,20 @@ from dynaroute.base.display import LONGEST_ITEM, show_text
 from dynaroute.base.errors import InstanceError
 from dynaroute.base.memory import memory_for_all_legs, require_memory
 from dynaroute.base.vocabulary import Backhauls, Metric, Rounding
-from dynaroute.problem.checks import (
+from dynaroute.problem.checks.customers import (
+    find_pickups,
+    read_amounts_or_infinity,
+    read_labels,
+    read_partners,
+    read_priorities,
+    read_release,
+    read_several_windows,
+    read_word_sets,
+    refuse_other_dimensions,
+    refuse_unknown_places,
+    refuse_unknown_vehicles,
+)
+from dynaroute.problem.checks.fields import (
     LARGEST_INTEGER,
     find_common_power_of_ten,
     find_largest_capacities,
@@ -36,19 +49,6 @@ from dynaroute.problem.checks import (
     refuse_overlarge_demand,
     refuse_unknown_choice,
     refuse_vanishing_lengths,
-)
-from dynaroute.problem.customer_checks import (
-    find_pickups,
-    read_amounts_or_infinity,
-    read_labels,
-    read_partners,
-    read_priorities,
-    read_release,
-    read_several_windows,
-    read_word_sets,
-    refuse_other_dimensions,
-    refuse_unknown_places,
-    refuse_unknown_vehicles,
 )
 from dynaroute.problem.details import Details
 from dynaroute.problem.fleet import AlikeTypes, VehicleType, merge_alike
@@ -496,6 +496,40 @@ class Instance:
             A demand, a load or the capacity, as stored.
         """
         return unscale(load, self.demand_scale)
+
+    def shown_amounts(self, amounts: Sequence[int]) -> str:
+        """Write an amount in every dimension: 4, or 3.5 kg, 1 pallets.
+
+        Parameters
+        ----------
+        amounts
+            Stored amounts, one for each dimension.
+        """
+        shown = [str(self.shown_demand(int(amount))) for amount in amounts]
+        if self.demands.ndim == 1:
+            return shown[0]
+        return ", ".join(f"{amount} {name}" for amount, name in zip(shown, self.dimensions or (), strict=True))
+
+    def windows_of(self, node: int) -> list[tuple[float, float]]:
+        """The time windows of a customer, the depot or a place, in order; none if it is always open.
+
+        Parameters
+        ----------
+        node
+            The node.
+        """
+        if node > self.size:
+            windows = [self.places[node - self.size - 1].bounds]
+        elif self.windows is None:
+            return []
+        else:
+            windows = [(opens, closes) for opens, closes in self.windows[node].reshape(-1, 2).tolist()]
+        return [window for window in dict.fromkeys(windows) if window != (0.0, np.inf)]
+
+    @property
+    def cost_unit(self) -> Literal["m"] | None:
+        """Unit of costs: that of lengths, unless they are money."""
+        return None if self.is_priced else self.unit
 
     def shown_time(self, seconds: float) -> str:
         """Write a time as on a clock, or as a plain number where time is distance, as in Solomon's instances.

@@ -22,6 +22,16 @@ OPEN_KINDS: tuple[ViolationKind, ...] = (
     "too_far",
     "too_many_stops",
     "fleet",
+    "break",
+    "skill",
+    "pair",
+    "ride",
+    "reload",
+    "release",
+    "group",
+    "driving",
+    "place",
+    "backhaul",
 )
 
 

@@ -23,6 +23,7 @@ __all__ = [
     "can_serve_alone",
     "earliest_departure",
     "latest_end",
+    "list_breaks",
     "measure_depot_legs",
     "measure_route",
     "measure_routes",
@@ -109,6 +110,11 @@ class RouteSchedule:
     def waiting(self) -> float:
         """Seconds of waiting at all stops."""
         return math.fsum(stop.waiting for stop in self.stops)
+
+
+def list_breaks(times: RouteSchedule) -> list[dict[str, float | int]]:
+    """The breaks of a route, as in JSON: start and end in seconds, and after how many stops."""
+    return [{"start": start, "end": end, "after": after} for start, end, after in times.breaks]
 
 
 def measure_route(instance: Instance, route: _Route, vehicle: VehicleType) -> float:

@@ -15,6 +15,7 @@ from dynaroute.base.display import LONGEST_ITEM, count_of, show_text
 from dynaroute.problem.fleet import TOLERANCE
 from dynaroute.problem.impossible import explain_alone
 from dynaroute.problem.instance import Instance
+from dynaroute.problem.judging.route import Violation, judge_route
 from dynaroute.problem.solution import Solution
 from dynaroute.problem.timetable import earliest_departure, latest_end, measure_route
 
@@ -194,6 +195,10 @@ class _Times(NamedTuple):
         )
 
 
+_MOST_NAMED = 3  # vehicles whose reasons are told, where there are rules
+_MOST_TRIALS, _FEWEST_TRIALS = 10_000, 20  # routes that are judged for all reasons, and for each of them
+
+
 @dataclass(frozen=True)
 class Unserved:
     """A customer on no route.
@@ -230,7 +235,10 @@ def explain_unserved(instance: Instance, solution: Solution, most: int | None = 
     customers = solution.unserved(instance)[:most]
     if not customers:
         return ()
-    if instance.rules or (instance.has_times and not instance.knows_times):
+    if instance.rules and (instance.knows_times or not instance.has_times):
+        trials = max(_FEWEST_TRIALS, _MOST_TRIALS // len(customers))
+        return tuple(Unserved(each, _try_everywhere(instance, solution, each, trials)) for each in customers)
+    if instance.has_times and not instance.knows_times:
         return tuple(Unserved(customer, "no route visits it") for customer in customers)
     candidates = list(list_candidates(instance, solution))
     found = [find_lacks(instance, candidate, np.array(customers)).tolist() for candidate in candidates]
@@ -272,6 +280,40 @@ def _explain(instance: Instance, customer: int, candidates: Sequence[Candidate],
         return f"{everyone} {words[next(iter(counts))]}"
     parts = [f"{number} {'has' if number == 1 else 'have'} {words[lack]}" for lack, number in sorted(counts.items())]
     return f"of {total} vehicles, {', '.join(parts[:-1])} and {parts[-1]}"
+
+
+def _try_everywhere(instance: Instance, solution: Solution, customer: int, trials: int) -> str:
+    """Explain by what goes wrong on each vehicle where the customer does least harm, nearest vehicles first."""
+    reasons: list[str] = []
+    candidates = sorted(list_candidates(instance, solution), key=lambda each: _measure_detour(instance, each, customer))
+    for candidate in candidates[:_MOST_NAMED]:
+        kind = instance.fleet[candidate.kind]
+        before = len(list(judge_route(instance, 0, candidate.stops, kind))) if candidate.stops else 0
+        best: list[Violation] = []
+        for place in range(len(candidate.stops) + 1):
+            trials -= 1
+            stops = (*candidate.stops[:place], customer, *candidate.stops[place:])
+            found = list(judge_route(instance, 0, stops, kind))
+            if len(found) <= before and instance.partners is None:
+                if instance.optional is not None and instance.optional[customer]:
+                    return "serving it would cost more than leaving it out"
+                return f"the plan leaves it out, although {_call(instance, candidate)} could serve it"
+            if not best or len(found) < len(best):
+                best = found
+        if best:
+            route = f"route {candidate.route}" if candidate.route else "another vehicle"
+            name = show_text(kind.name, LONGEST_ITEM) or route
+            fault = best[-1].message.removeprefix("Route 0 ").removesuffix(".")
+            reasons.append(f"{name}: {fault}")
+        if trials <= 0:
+            break
+    return "; ".join(dict.fromkeys(reasons)) or "no route visits it"
+
+
+def _measure_detour(instance: Instance, candidate: Candidate, customer: int) -> float:
+    """Measure how far a customer is from the nearest stop of a vehicle."""
+    nodes = [instance.start_nodes[candidate.kind], *candidate.stops]
+    return float(instance.leg_lengths(nodes, customer).min())
 
 
 def _call(instance: Instance, candidate: Candidate) -> str:

@@ -8,8 +8,11 @@ from typing import Any, Literal
 
 from dynaroute.base.decimals import plain_number
 from dynaroute.base.display import show_length
+from dynaroute.problem.driving import split_trips
 from dynaroute.problem.instance import Instance
 from dynaroute.problem.solution import Solution, Violation, check, make_timetable
+from dynaroute.problem.timetable import list_breaks
+from dynaroute.problem.unserved import explain_unserved
 from dynaroute.solving.options import Decoding, Improve, Limit
 
 __all__ = ["GIVEN", "INSERTION", "SAVINGS", "Result", "Start", "StartKind", "describe_method"]
@@ -134,7 +137,7 @@ class Result:
         return f"{improver}: {change} in {self.iterations:,} iterations." if is_counted else f"{improver}: {change}."
 
     def _show(self, cost: float) -> str:
-        return show_length(cost, self.instance.unit)
+        return show_length(cost, self.instance.cost_unit)
 
     @cached_property
     def violations(self) -> tuple[Violation, ...]:
@@ -150,7 +153,9 @@ class Result:
         """Return the keys of ``dynaroute solve --json`` and ``/v1/solve``; loads are in the user's unit.
 
         With vehicles or times there are also ``vehicles`` (each route's vehicle type, by name or by number from 0),
-        ``unserved`` and, if travel times are known, ``arrivals`` in seconds, one list per route.
+        ``unserved`` and, if travel times are known, ``arrivals`` in seconds, one list per route; ``length``, ``hours``
+        and ``money`` (null without prices); ``left_out`` with the reasons, ``breaks`` and ``trips``, where there are
+        any.
         """
         instance, solution = self.instance, self.solution
         document: dict[str, Any] = {
@@ -168,9 +173,21 @@ class Result:
             return document
         document["vehicles"] = [instance.fleet[kind].name or kind for kind in solution.vehicle_types(instance)]
         document["unserved"] = self.unserved
+        document |= {"length": plain_number(solution.length(instance)), "hours": None}
+        document["money"] = plain_number(self.cost) if instance.is_priced else None
+        if self.unserved:
+            found = explain_unserved(instance, solution)
+            document["left_out"] = [
+                {"id": instance.customer_name(each.customer), "reasons": [each.reason]} for each in found
+            ]
         if instance.knows_times:
             timetable = make_timetable(instance, solution)
             document["arrivals"] = [[plain_number(stop.arrival) for stop in times.stops] for times in timetable]
+            document["hours"] = plain_number(round(sum(times.duration for times in timetable) / 3600, 6))
+            if any(kind.breaks for kind in instance.fleet):
+                document["breaks"] = [list_breaks(times) for times in timetable]
+        if "reload" in instance.rules:
+            document["trips"] = [len(split_trips(instance, route)) for route in solution.routes]
         return document
 
 

@@ -111,6 +111,8 @@ def _show_number(number: int | None) -> str:
 
 def describe_times(instance: Instance, times: RouteSchedule) -> dict[str, Any]:
     """Return the times of a route in seconds, under the keys of ``check --timetable --json``."""
+    from dynaroute.problem.timetable import list_breaks
+
     return {
         "vehicle": instance.fleet[times.vehicle].name or times.vehicle,
         "departure": plain_number(times.departure),
@@ -127,6 +129,7 @@ def describe_times(instance: Instance, times: RouteSchedule) -> dict[str, Any]:
             }
             for stop in times.stops
         ],
+        **({"breaks": list_breaks(times)} if times.breaks else {}),
     }
 
 
@@ -140,6 +143,9 @@ def print_timetable(instance: Instance, timetable: Sequence[RouteSchedule]) -> N
             f"{ends} {instance.shown_time(times.end)}, {instance.shown_duration(times.duration)}, "
             f"length {show_length(times.distance, instance.unit)}"
         )
+        for start, end, after in times.breaks:
+            place = count_of(after, "stop")
+            print_line(f"Break from {instance.shown_time(start)} to {instance.shown_time(end)}, after {place}")
         headings = ("Arrival", "Waiting", "Leave", "Window", "Distance", "Load", "Stop")
         print_table(headings, [_row_of(instance, stop) for stop in times.stops])
 
@@ -151,15 +157,13 @@ def _row_of(instance: Instance, stop: Stop) -> tuple[str, ...]:
         instance.shown_time(stop.leave),
         _show_window(instance, stop.customer),
         show_length(stop.distance, instance.unit),
-        str(instance.shown_demand(stop.load)),
+        instance.shown_amounts(stop.on_board) if stop.on_board else str(instance.shown_demand(stop.load)),
         instance.customer_name(stop.customer),
     )
 
 
 def _show_window(instance: Instance, customer: int) -> str:
-    if instance.windows is None:
-        return ""
-    earliest, latest = instance.windows[customer].tolist()
-    if earliest == 0 and latest == float("inf"):
-        return ""
-    return f"{instance.shown_time(earliest)}-{'' if latest == float('inf') else instance.shown_time(latest)}"
+    return ", ".join(
+        f"{instance.shown_time(earliest)}-{'' if latest == float('inf') else instance.shown_time(latest)}"
+        for earliest, latest in instance.windows_of(customer)
+    )

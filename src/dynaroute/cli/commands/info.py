@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from dynaroute.plans import Plan
     from dynaroute.problem.instance import Instance
     from dynaroute.problem.solution import Solution
-import math
 from typing import TYPE_CHECKING
 
 from dynaroute.base.errors import InstanceError
 from dynaroute.cli.shared.output import count_of, show_length
+from dynaroute.problem.rules import RULES
 
 if TYPE_CHECKING:
     from dynaroute.problem.fleet import VehicleType
@@ -74,8 +74,8 @@ def info(
 
 def _describe_instance(instance: Instance) -> tuple[Document, list[tuple[str, str]]]:
     model, reason = _choose_model(instance)
-    demands = _find_range(instance.shown_demand(demand) for demand in instance.demands[1:].tolist())
-    total = plain_number(instance.shown_demand(int(instance.demands.sum())))
+    demands = _find_range(instance.shown_demand(demand) for demand in _first_amounts(instance))
+    total = plain_number(instance.shown_demand(sum(_first_amounts(instance))))
     document: Document = {
         "kind": "instance",
         "name": instance.name,
@@ -105,6 +105,12 @@ def _describe_instance(instance: Instance) -> tuple[Document, list[tuple[str, st
     return document, facts
 
 
+def _first_amounts(instance: Instance) -> list[int]:
+    """The demands of all customers, in the first dimension of loads."""
+    amounts: list[int] = instance.demands[1:].reshape(instance.size, -1)[:, 0].tolist()
+    return amounts
+
+
 def _choose_model(instance: Instance) -> tuple[str, str]:
     """Return the model that would build first routes, and why."""
     from dynaroute.weights.choice import choose_model
@@ -128,7 +134,7 @@ def _describe_set(instances: Sequence[Instance]) -> tuple[Document, list[tuple[s
         "customers": _find_range(instance.size for instance in instances),
         "capacity": _find_range(instance.shown_demand(instance.capacity) for instance in instances),
         "demand": _find_range(
-            instance.shown_demand(extreme(instance.demands[1:])) for instance in instances for extreme in (min, max)
+            instance.shown_demand(extreme(_first_amounts(instance))) for instance in instances for extreme in (min, max)
         ),
         "minimum_routes": _find_range(instance.minimum_routes for instance in instances),
     }
@@ -194,6 +200,8 @@ def describe_fleet(instance: Instance) -> dict[str, Any]:
         document["service"] = {"total": plain_number(float(instance.service.sum()))}
     if instance.knows_times:
         document["times"] = "matrix" if instance.speed is None else {"speed": plain_number(instance.speed)}
+    if instance.rules:
+        document["rules"] = sorted(instance.rules)
     if not instance.is_symmetric:
         document["symmetric"] = False
     if (reason := _find_impossibility(instance)) is not None:
@@ -205,7 +213,7 @@ def list_fleet_facts(instance: Instance) -> list[tuple[str, str]]:
     """Describe them in words, one line each."""
     facts = [("vehicles", _describe_type(instance, kind)) for kind in instance.vehicles or ()]
     if instance.windows is not None:
-        opening, closing = (instance.shown_time(bound) for bound in instance.windows[0].tolist())
+        opening, closing = (instance.shown_time(bound) for bound in instance.windows[0].reshape(-1, 2)[0].tolist())
         customers = f"{_count_windows(instance)} of {count_of(instance.size, 'customer')}"
         facts.append(("windows", f"{customers}; the depot from {opening} to {closing}"))
     if instance.service is not None:
@@ -214,6 +222,8 @@ def list_fleet_facts(instance: Instance) -> list[tuple[str, str]]:
         facts.append(
             ("times", "from a matrix" if instance.speed is None else _describe_speed(instance, instance.speed))
         )
+    if instance.rules:
+        facts.append(("rules", ", ".join(RULES[name] for name in sorted(instance.rules))))
     if not instance.is_symmetric:
         facts.append(("roads", "the two directions of a leg may differ"))
     if (reason := _find_impossibility(instance)) is not None:
@@ -224,15 +234,33 @@ def list_fleet_facts(instance: Instance) -> list[tuple[str, str]]:
 def _describe_type(instance: Instance, kind: VehicleType) -> str:
     limits = [
         "any number" if kind.count is None else str(kind.count),
-        f"capacity {instance.shown_demand(kind.capacities[0])}",
+        f"capacity {instance.shown_amounts(kind.capacities)}",
         "" if kind.max_duration is None else f"{instance.shown_duration(kind.max_duration)} at most",
         "" if kind.max_distance is None else f"length {show_length(kind.max_distance)} at most",
         "" if kind.shift is None else f"{instance.shown_time(kind.shift[0])} to {instance.shown_time(kind.shift[1])}",
         "" if kind.max_stops is None else f"{count_of(kind.max_stops, 'stop')} at most",
         "ends at its last customer" if kind.end == "open" else "",
+        f"starts at {kind.start}" if kind.start != "depot" else "",
+        f"ends at {kind.end}" if kind.end not in (kind.start, "open") else "",
+        *_describe_rules(instance, kind),
     ]
     named = f"{kind.name}: " if kind.name else ""
     return named + ", ".join(filter(None, limits))
+
+
+def _describe_rules(instance: Instance, kind: VehicleType) -> list[str]:
+    """Prices, breaks, reloads and skills of a type in words."""
+    per_distance = kind.distance_cost * (1000 if instance.unit == "m" else 1)
+    return [
+        f"{kind.fixed_cost:g} each" if kind.fixed_cost else "",
+        f"{per_distance:g} per {'km' if instance.unit == 'm' else 'unit of distance'}" if kind.is_priced else "",
+        f"{3600 * kind.time_cost:g} per hour" if kind.time_cost else "",
+        "" if kind.overtime is None else f"overtime after {instance.shown_duration(kind.overtime.after)}",
+        "" if kind.max_driving is None else f"{instance.shown_duration(kind.max_driving)} of driving at most",
+        count_of(len(kind.breaks), "break") if kind.breaks else "",
+        f"loads again at {', '.join(kind.reload)}" if kind.reload else "",
+        f"skills {', '.join(sorted(kind.skills))}" if kind.skills else "",
+    ]
 
 
 def _describe_speed(instance: Instance, speed: float) -> str:
@@ -251,8 +279,7 @@ def count_vehicles(instance: Instance) -> str:
 def _count_windows(instance: Instance) -> int:
     if instance.windows is None:
         return 0
-    earliest, latest = instance.windows[1:].T
-    return int(((earliest > 0) | (latest < math.inf)).sum())
+    return sum(bool(instance.windows_of(customer)) for customer in range(1, instance.size + 1))
 
 
 def _find_impossibility(instance: Instance) -> str | None:

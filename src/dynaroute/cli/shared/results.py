@@ -284,7 +284,9 @@ def _print_routes(job: SolveJob, result: Result) -> None:
             start=1,
         )
     ]
-    cost = show_length(result.cost, instance.unit)
+    cost = show_length(result.cost, instance.cost_unit)
+    if instance.is_priced:
+        cost += f", length {show_length(result.solution.length(instance), instance.unit)}"
     print_line(f"{_name_job(job)}: {count_of(len(routes), 'route')}, cost {cost}; by {_describe_run(result)}")
     vehicle, times_of_day = ["Vehicle"] if tells_types else [], ["Departure", "End"] if any(timetable) else []
     print_table(("Route", *vehicle, "Load", "Length", *times_of_day, "Customers"), rows)
@@ -311,7 +313,7 @@ def _print_summary(jobs: Sequence[SolveJob], results: Sequence[Result]) -> None:
     saved = f" ({100 * (mean / first - 1):.2f} % by improvement)" if mean < first else ""
     seconds = math.fsum(result.seconds for result in results)
     methods = show_counts(Counter(result.model_and_method for result in results))
-    units = {job.instance.unit for job in jobs}
+    units = {job.instance.cost_unit for job in jobs}
     shown = show_length(mean, units.pop() if len(units) == 1 else None)
     print_line(f"{len(jobs)} instances, mean cost {shown}{saved}, {seconds:.2f} s in total; {methods}")
 
@@ -323,8 +325,8 @@ def _print_table(jobs: Sequence[SolveJob], results: Sequence[Result]) -> None:
             _name_job(job),
             str(job.instance.size),
             str(len(result.solution.routes)),
-            *([show_length(result.first_cost, job.instance.unit)] if is_improved else []),
-            show_length(result.cost, job.instance.unit),
+            *([show_length(result.first_cost, job.instance.cost_unit)] if is_improved else []),
+            show_length(result.cost, job.instance.cost_unit),
             _describe_run(result),
         )
         for job, result in zip(jobs, results, strict=True)

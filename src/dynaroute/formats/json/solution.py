@@ -40,6 +40,12 @@ _KEYS = frozenset(
         "iterations",
         "interrupted",
         "trace",
+        "length",
+        "hours",
+        "money",
+        "left_out",
+        "breaks",
+        "trips",
     }
 )
 

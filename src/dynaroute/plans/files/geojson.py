@@ -12,7 +12,7 @@ from dynaroute.base.errors import FormatError, Where
 from dynaroute.formats.json.document import load_json, require_list, require_object
 from dynaroute.plans.files.links import SERVICES, list_links
 from dynaroute.plans.files.table import NamedStop, number_stops
-from dynaroute.plans.files.words import show_time
+from dynaroute.plans.files.words import describe_breaks, show_time
 from dynaroute.plans.plan import Plan, PlannedRoute, PlannedStop, UnservedStop, require_degrees
 from dynaroute.problem.instance import Instance
 from dynaroute.problem.solution import Solution
@@ -77,6 +77,7 @@ def _describe_route(plan: Plan, route: PlannedRoute) -> dict[str, object]:
         "load": plain_number(route.load),
         "distance": plain_number(route.length),
         "unit": plan.instance.unit,
+        **({"breaks": breaks} if (breaks := describe_breaks(plan, route)) else {}),
         "links": [address for _, _, address in list_links(plan, route, SERVICES[0])],
     }
 
@@ -91,6 +92,8 @@ def _describe_stop(plan: Plan, route: PlannedRoute, stop: PlannedStop) -> dict[s
         "name": stop.name or stop.id,
         "demand": plain_number(stop.demand),
         "load": plain_number(stop.load),
+        **({"pickup": stop.pickup} if stop.pickup else {}),
+        **({"reload": True} if stop.is_reload else {}),
         "distance": plain_number(stop.distance),
         "unit": plan.instance.unit,
         **(

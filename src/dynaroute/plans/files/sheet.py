@@ -38,16 +38,21 @@ def list_sheet_columns(plan: Plan) -> list[SheetColumn]:
 
 def list_sheet_cells(plan: Plan, stop: PlannedStop) -> list[str]:
     """List the cells of one stop, or of the depot at the start or end of a route."""
-    is_depot = stop.customer == 0
-    depot = "Start" if stop.number == 0 else "End"
+    is_depot = not stop.is_customer
+    depot = "Start" if stop.number == 0 else "Reload" if stop.is_reload else "End"
     return [
         depot if is_depot else str(stop.number),
         *_list_place_cells(plan, stop),
         *([show_minute(plan, stop.arrival), show_minute(plan, stop.leave)] if plan.has_times else []),
-        "" if is_depot else str(stop.demand),
-        str(stop.load),
+        "" if is_depot else _describe_amount(stop),
+        stop.on_board or str(stop.load),
         show_length(stop.distance, plan.instance.unit),
     ]
+
+
+def _describe_amount(stop: PlannedStop) -> str:
+    """What a customer gets, and what is collected there."""
+    return f"{stop.demand}, pickup {stop.pickup}" if stop.pickup else str(stop.demand)
 
 
 def list_unserved_columns(plan: Plan) -> list[SheetColumn]:
@@ -71,7 +76,7 @@ def _list_place_cells(plan: Plan, stop: PlannedStop) -> list[str]:
         stop.id or (stop.name if plan.name_column is None else ""),
         *([stop.name] if plan.name_column is not None else []),
         *(stop.details.get(column, "") for column in _own_columns(plan)),
-        *(["" if stop.customer == 0 else describe_window(plan, stop)] if plan.instance.windows is not None else []),
+        *([describe_window(plan, stop) if stop.is_customer else ""] if plan.instance.windows is not None else []),
     ]
 
 

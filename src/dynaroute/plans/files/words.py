@@ -10,6 +10,7 @@ from dynaroute.plans.plan import Plan, PlannedRoute, PlannedStop, UnservedStop
 from dynaroute.problem.unserved import count_unserved
 
 __all__ = [
+    "describe_breaks",
     "describe_hours",
     "describe_load",
     "describe_plan",
@@ -44,9 +45,10 @@ def _shorten(lines: Sequence[str], most: int | None) -> list[str]:
 
 def describe_plan(plan: Plan) -> str:
     """The numbers of routes and customers, and the total length."""
-    customers = sum(len(route.stops) for route in plan.routes)
-    length = show_length(plan.cost, plan.instance.unit)
-    return f"{count_of(len(plan.routes), 'route')}, {count_of(customers, 'customer')}, {length}"
+    customers = sum(stop.is_customer for route in plan.routes for stop in route.stops)
+    length = show_length(plan.solution.length(plan.instance), plan.instance.unit)
+    money = [f"cost {show_length(plan.cost)}"] if plan.instance.is_priced else []
+    return ", ".join([count_of(len(plan.routes), "route"), count_of(customers, "customer"), length, *money])
 
 
 def describe_route(plan: Plan, route: PlannedRoute) -> str:
@@ -54,7 +56,12 @@ def describe_route(plan: Plan, route: PlannedRoute) -> str:
     length = show_length(route.length, plan.instance.unit)
     hours = describe_hours(plan, route)
     facts = [count_of(len(route.stops), "stop"), f"load {describe_load(route)}", length, *([hours] if hours else [])]
-    return ", ".join(facts)
+    return ", ".join([*facts, *describe_breaks(plan, route)])
+
+
+def describe_breaks(plan: Plan, route: PlannedRoute) -> list[str]:
+    """When each break of a route is taken."""
+    return [f"break {show_minute(plan, start)} to {show_minute(plan, end)}" for start, end, _ in route.breaks]
 
 
 def describe_load(route: PlannedRoute) -> str:
@@ -82,19 +89,21 @@ def show_minute(plan: Plan, seconds: float | None) -> str:
 
 def describe_window(plan: Plan, stop: PlannedStop) -> str:
     """The time window of a stop; empty if service may start at any time."""
-    if plan.instance.windows is None:
-        return ""
-    earliest, latest = plan.instance.windows[stop.customer].tolist()
+    return ", ".join(_show_window(plan, *window) for window in plan.instance.windows_of(stop.customer))
+
+
+def _show_window(plan: Plan, earliest: float, latest: float) -> str:
     opening, closing = show_time(plan, earliest), show_time(plan, latest)
     if latest == math.inf:
-        return f"from {opening}" if earliest > 0 else ""
+        return f"from {opening}"
     return f"{opening}-{closing}" if earliest > 0 else f"until {closing}"
 
 
 def describe_stop(plan: Plan, stop: PlannedStop) -> str:
     """The demand, distance, times and details of a stop; only times and details of a depot."""
-    facts = [] if stop.customer == 0 else [f"demand {stop.demand}", show_length(stop.distance, plan.instance.unit)]
-    if stop.customer and stop.arrival is not None:
+    facts = [f"demand {stop.demand}", show_length(stop.distance, plan.instance.unit)] if stop.is_customer else []
+    facts += [f"pickup {stop.pickup}"] if stop.pickup else []
+    if stop.is_customer and stop.arrival is not None:
         facts.append(f"at {show_time(plan, stop.arrival)}")
     return "; ".join([*facts, *_list_wishes(plan, stop)])
 
@@ -107,6 +116,6 @@ def describe_unserved(plan: Plan, left_out: UnservedStop) -> str:
 
 def _list_wishes(plan: Plan, stop: PlannedStop) -> list[str]:
     """The time window and the details of a stop; only the details of a depot."""
-    window = describe_window(plan, stop) if stop.customer else ""
+    window = describe_window(plan, stop) if stop.is_customer else ""
     details = [f"{column}: {text}" for column, text in stop.details.items()]
     return [*([f"window {window}"] if window else []), *details]

@@ -104,6 +104,21 @@ class TracePoint(ResponseSchema):
     cost: float
 
 
+class LeftOutSchema(ResponseSchema):
+    """A customer on no route."""
+
+    id: str
+    reasons: list[str]
+
+
+class BreakSchema(ResponseSchema):
+    """A break: its start and end in seconds, and after how many stops it is taken."""
+
+    start: float
+    end: float
+    after: int
+
+
 class SolveResponse(ResponseSchema):
     """The routes found."""
 
@@ -133,6 +148,12 @@ class SolveResponse(ResponseSchema):
     violations: list[ViolationSchema] | None = Field(
         default=None, description="With limits: what is wrong with the best plan found in time."
     )
+    length: float | None = Field(default=None, description="With vehicles or limits: total length.")
+    hours: float | None = Field(default=None, description="Hours from departure to end, of all routes together.")
+    money: float | None = Field(default=None, description="What the plan costs, if anything has a price.")
+    left_out: list[LeftOutSchema] | None = Field(default=None, description="Customers on no route, with the reasons.")
+    breaks: list[list[BreakSchema]] | None = Field(default=None, description="Breaks, a list per route.")
+    trips: list[int] | None = Field(default=None, description="With reloads: the number of trips of each route.")
 
 
 class ImprovementSchema(ResponseSchema):

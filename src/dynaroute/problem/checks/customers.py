@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dynaroute.base.display import show_list
 from dynaroute.base.errors import InstanceError
-from dynaroute.problem.checks import node_words, read_floats, refuse_first, refuse_where
+from dynaroute.problem.checks.fields import node_words, read_floats, refuse_first, refuse_where
 from dynaroute.problem.fleet import VehicleType
 from dynaroute.problem.places import DEPOT, Place
 
