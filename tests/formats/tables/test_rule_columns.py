@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import dynaroute
-from dynaroute.base.errors import DynarouteError, InputWarning
+from dynaroute.base.errors import DynarouteError, InputWarning, gather_notes
 from dynaroute.formats.fleet_options import FleetOptions
 from dynaroute.formats.vehicles import read_vehicles
 from dynaroute.problem.impossible import refuse_impossible
@@ -95,9 +95,11 @@ def test_words_for_nothing_are_no_skills(cell: str, tmp_path: Path) -> None:
 def test_a_column_is_read_and_blank_cells_mean_none(
     heading: str, field: str, cell: str, value: float, tmp_path: Path
 ) -> None:
-    values = getattr(read(tmp_path, heading, "", cell), field)
+    with gather_notes() as notes:
+        values = getattr(read(tmp_path, heading, "", cell), field)
     assert values[2] == value
     assert not 0 < values[1] < math.inf
+    assert any("those with a lower number first" in note for note in notes) == (field == "priorities")
 
 
 def test_skills_are_separated_by_semicolons(tmp_path: Path) -> None:
@@ -142,7 +144,7 @@ def test_vehicles_have_prices_and_skills(tmp_path: Path) -> None:
     ],
 )
 def test_a_faulty_cell_is_refused_with_its_place(heading: str, cell: str, field: str, tmp_path: Path) -> None:
-    with pytest.raises(DynarouteError) as refusal:
+    with gather_notes(), pytest.raises(DynarouteError) as refusal:
         read(tmp_path, heading, "", cell)
     assert (refusal.value.where.line, refusal.value.where.field) == (4, field)
     assert refusal.value.remedy

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from dynaroute.base.errors import InstanceError
+from dynaroute.base.errors import InstanceError, warn_of_input
 from dynaroute.formats.numbers import parse_decimal
 from dynaroute.formats.tables.cells.amounts import Entry, is_blank, tidy
 from dynaroute.formats.tables.headers import Column
@@ -42,8 +42,8 @@ def read_number_cell(entry: Entry) -> Decimal:
     return number
 
 
-def read_wishes(table: Table) -> dict[str, Any]:
-    """Read the fields of an instance that columns of rules give."""
+def read_wishes(table: Table, source: str) -> dict[str, Any]:
+    """Read the fields of an instance that columns of rules give; `source` is the file's path, for notes."""
     columns, fields = table.header.columns, dict[str, Any]()
     readers: dict[str, tuple[str, float, Callable[[Entry, Column], float]]] = {
         "prize": ("prizes", math.inf, lambda entry, _: float(read_number_cell(entry))),
@@ -58,6 +58,9 @@ def read_wishes(table: Table) -> dict[str, Any]:
         entries = [table.entry(row, column) for row in table.rows[1:]]
         values = [without if _is_empty(entry) else read(entry, column) for entry in entries]
         fields[field] = np.array([without, *values])
+        if role == "priority" and not all(map(math.isnan, values)):  # many number them from 1, the most urgent
+            message = f"customers with a {column.label} may be left out, those with a lower number first."
+            warn_of_input(source, message)
     if (column := columns.get("skills")) is not None:
         fields["skills"] = (frozenset(), *(read_skills(table.entry(row, column)) for row in table.rows[1:]))
     return fields

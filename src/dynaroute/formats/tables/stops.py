@@ -177,7 +177,7 @@ def parse_stops(grid: Grid, reading: ReadingOptions, source: str) -> Instance:
             windows=read_windows(table, source),
             details=_read_details(table, names),
             depot_name="" if ids is None or BARE_NUMBER.fullmatch(ids[0]) else ids[0],
-            **read_wishes(table),
+            **read_wishes(table, source),
         )
     warn_of_assumptions(table, [*loads.written, *written], names, source)
     if quantities.note:
