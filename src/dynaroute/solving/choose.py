@@ -35,7 +35,7 @@ MOST_IN_PAIRS = 5000  # customers; below this there is always enough memory, and
 # A default search starts from a policy where that pays; docs/results.md has the figures.
 _LEAST_TO_PAY, _MOST_TO_PAY = 150, 1000  # customers
 _LONGEST_TO_PAY = 30.0  # seconds; the shortest is the default time of a search
-_SHARE_TO_PAY = 0.05  # largest share of the limit for building
+_SHARE_TO_PAY = 0.03  # largest share of the limit for building
 _SECONDS_TO_BUILD = 6e-8  # times n^2 for each route, in numpy on one core
 
 
