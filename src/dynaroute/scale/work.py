@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 
@@ -17,7 +17,7 @@ from dynaroute.scale.output.outcomes import RowOutcome
 from dynaroute.scale.output.parts import Parts
 from dynaroute.scale.output.tally import Tally
 from dynaroute.scale.rows import Block, InputRow
-from dynaroute.search.improvers import load_machine_code
+from dynaroute.search.improvers import MachineCode, load_machine_code
 from dynaroute.solving.choose import choose
 from dynaroute.solving.options import SolveOptions
 from dynaroute.solving.result import Result
@@ -91,8 +91,9 @@ class Worker:
         self.options = replace(work.options, threads=1, device=device or name_device(work.options))
         if self.options.uses_policy and not are_built_apart(self.options):
             _keep_policies_to_one_core()
+        self._loaded: set[MachineCode] = set()
         if self.options.improver != "none":
-            load_machine_code([self.options.improver])
+            self._load([self.options.improver])
 
     def solve(self, block: Block) -> BlockReport:
         """Solve all rows of a block and write its part.
@@ -135,10 +136,16 @@ class Worker:
         assert instance is not None  # otherwise the row has an error
         try:
             refuse_impossible(instance)
-            choose([instance], self.options)
+            self._load(choose([instance], self.options)[0].machine_code)
         except DynarouteError as error:
             return str(error)
         return ""
+
+    def _load(self, wanted: Iterable[MachineCode]) -> None:
+        """Load machine code before any clock starts, unless an earlier row needed it."""
+        new = set(wanted) - self._loaded
+        load_machine_code(sorted(new))
+        self._loaded |= new
 
     def _solve_sound(self, rows: Sequence[InputRow]) -> list[RowOutcome]:
         """Solve rows without errors: together, or separately after building their first routes together."""
