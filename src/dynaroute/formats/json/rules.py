@@ -31,6 +31,7 @@ __all__ = [
     "read_dimensions",
     "read_places",
     "read_wishes",
+    "read_words",
     "refuse_aims",
     "scale_amounts",
     "uses_rules",
@@ -228,7 +229,7 @@ def read_wishes(nodes: Sequence[Mapping[str, object]], paths: Sequence[str]) -> 
         if any(node.get(key) is not None for node in nodes):
             values = [_read_float(node.get(key), join_path(path, key), without) for node, path in _each(nodes, paths)]
             fields[field] = np.array(values) / unit
-    if any(node.get("optional") for node in nodes):
+    if any(node.get("optional") is not None for node in nodes):
         optional = [_read_truth(node.get("optional"), f"{path}.optional") for node, path in _each(nodes, paths)]
         given = fields.get("priorities", np.full(len(nodes), math.nan))
         has_none = np.isnan(given) & ~np.isfinite(fields.get("prizes", np.full(len(nodes), math.inf)))
@@ -238,8 +239,8 @@ def read_wishes(nodes: Sequence[Mapping[str, object]], paths: Sequence[str]) -> 
             times = [read_seconds(node.get(key), f"{path}.{key}", without) for node, path in _each(nodes, paths)]
             fields[field] = np.array(times)
     for key, field in _WORDS.items():
-        if any(node.get(key) for node in nodes):
-            fields[field] = tuple(_read_words(node.get(key), f"{path}.{key}") for node, path in _each(nodes, paths))
+        if any(node.get(key) is not None for node in nodes):
+            fields[field] = tuple(read_words(node.get(key), f"{path}.{key}") for node, path in _each(nodes, paths))
     for key in _LABELS:
         if any(node.get(key) is not None for node in nodes):
             fields[key] = tuple(_read_label(node.get(key), join_path(path, key)) for node, path in _each(nodes, paths))
@@ -285,7 +286,8 @@ def _read_truth(value: object, path: str) -> bool:
     return bool(value)
 
 
-def _read_words(value: object, path: str) -> frozenset[str]:
+def read_words(value: object, path: str) -> frozenset[str]:
+    """Read a list of texts, or a single one."""
     words = [value] if isinstance(value, str) else [] if value is None else require_list(value, path)
     for word in words:
         if not isinstance(word, str) or not word:

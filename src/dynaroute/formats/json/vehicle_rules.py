@@ -10,7 +10,7 @@ from dynaroute.base.decimals import plain_number
 from dynaroute.base.errors import FormatError, InstanceError, Where
 from dynaroute.base.vocabulary import join_with_or
 from dynaroute.formats.json.document import read_number, require, require_list, require_object
-from dynaroute.formats.json.rules import PER_HOUR
+from dynaroute.formats.json.rules import PER_HOUR, read_words
 from dynaroute.formats.json.times import read_seconds, read_window
 from dynaroute.problem.fleet import VehicleType
 from dynaroute.problem.places import DEPOT
@@ -62,8 +62,7 @@ def read_vehicle_rules(
         listed = require_list(item["breaks"], f"{path}.breaks")
         given["breaks"] = tuple(_read_break(each, f"{path}.breaks[{index}]") for index, each in enumerate(listed))
     if item.get("skills") is not None:
-        words = [item["skills"]] if isinstance(item["skills"], str) else require_list(item["skills"], f"{path}.skills")
-        given["skills"] = frozenset(map(str, words))
+        given["skills"] = read_words(item["skills"], f"{path}.skills")
     return given
 
 
