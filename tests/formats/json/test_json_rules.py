@@ -134,6 +134,7 @@ def test_an_optional_customer_has_the_lowest_priority() -> None:
         ("customers[1].late_cost", day({"late_cost": -1})),
         ("customers[1].windows[1]", day({"windows": [[1, 2], [3]]})),
         ("customers[1].windows", day({"windows": [[1, 2]], "window": [1, 2]})),
+        ("customers[1].windows", day({"windows": [None]})),
         ("customers[1].release", day({"release": "soon"})),
         ("customers[1].release", day({"release": -1})),
         ("customers[1].max_ride", day({"max_ride": -1})),

@@ -151,6 +151,8 @@ def _list_windows(node: Mapping[str, object], path: str) -> list[tuple[float, fl
     listed = require_list(node["windows"], f"{path}.windows")
     if not listed:
         return [(0.0, math.inf)]
+    if None in listed:
+        raise FormatError("a window is missing.", where=Where(field=f"{path}.windows"), remedy="Leave null out.")
     return [read_window(window, f"{path}.windows[{index}]") for index, window in enumerate(listed)]
 
 
