@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
+from dynaroute.base.errors import UnsupportedError, Where
 from dynaroute.problem.rules import refuse_other_rules
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ RulesCode = Literal[
     "rules with shipments and prizes",
     "rules with driving",
     "rules with shipments and driving",
+    "rules with reloads",
 ]
 
 SEARCHED_RULES = frozenset(
@@ -26,6 +28,7 @@ SEARCHED_RULES = frozenset(
         "not_together",
         "same_vehicle",
         "release",
+        "reload",
         "late_costs",
         "breaks",
         "backhauls",
@@ -51,6 +54,12 @@ SEARCHED_RULES = frozenset(
 def refuse_unsearched_rules(instance: Instance) -> None:
     """Raise if an instance has a rule that the search does not keep yet."""
     refuse_other_rules(instance.rules, SEARCHED_RULES, "the search")
+    if {"reload", "shipments"} <= instance.rules:
+        raise UnsupportedError(
+            "the search cannot handle shipments of vehicles that load again yet.",
+            where=Where(field="reload"),
+            remedy="Leave one of the two out.",
+        )
 
 
 def name_rules_code(instance: Instance) -> RulesCode:
@@ -61,6 +70,8 @@ def name_rules_code(instance: Instance) -> RulesCode:
     instance
         Its rules choose the version.
     """
+    if "reload" in instance.rules:
+        return "rules with reloads"
     if _needs_driving(instance):
         return "rules with driving" if instance.partners is None else "rules with shipments and driving"
     if instance.optional is None:
@@ -70,7 +81,7 @@ def name_rules_code(instance: Instance) -> RulesCode:
 
 def _needs_driving(instance: Instance) -> bool:
     """Whether routes must be driven stop by stop to know their times."""
-    if not instance.rules.isdisjoint(("breaks", "late_costs", "release", "reload")):
+    if not instance.rules.isdisjoint(("breaks", "late_costs", "release")):
         return True
     has_durations = any(kind.max_duration or kind.time_cost or kind.overtime for kind in instance.fleet)
     return has_durations and "windows" in instance.rules

@@ -8,14 +8,15 @@ import pytest
 from dynaroute.problem.fleet import VehicleType
 from dynaroute.problem.instance import Instance
 from dynaroute.search.core.random_numbers import make_random_state
-from dynaroute.search.with_limits.log import FleetLog, make_fleet_log
 from dynaroute.search.with_limits.problem import FleetProblem
 from dynaroute.search.with_limits.recreate import put_back
 from dynaroute.search.with_limits.state import (
     BEFORE,
     ROUTE,
     USED,
+    FleetLog,
     FleetTours,
+    make_fleet_log,
 )
 from dynaroute.search.with_limits.tours import (
     make_fleet_tours,

@@ -41,9 +41,9 @@ def find_faults(first: int, last: int) -> tuple[list[object], list[object]]:
 
 
 def test_plans_keep_any_combination_of_rules_and_are_the_best_of_all() -> None:
-    broken, worse = find_faults(0, 60)
+    broken, worse = find_faults(0, 25)
     assert not broken
-    assert len(worse) <= 3  # sixty iterations do not always find the best
+    assert len(worse) <= 2  # sixty iterations do not always find the best
 
 
 @settings(max_examples=max(1, settings().max_examples // 50), deadline=None)
@@ -83,9 +83,9 @@ def test_every_version_of_the_machine_code_has_a_name() -> None:
     random = np.random.default_rng(0)
     codes = {
         name_rules_code(draw_problem(random, set(rules), size=4))
-        for rules in (("costs",), ("shipments",), ("prizes",), ("shipments", "prizes"))
+        for rules in (("costs",), ("shipments",), ("prizes",), ("shipments", "prizes"), ("breaks",), ("reload",))
     }
-    assert len(codes) == 4
+    assert len(codes) == 6
 
 
 def test_rules_that_are_searched_are_known() -> None:

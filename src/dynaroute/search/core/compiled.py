@@ -27,7 +27,15 @@ from numba.core.untyped_passes import RewriteSemanticConstants
 from numba.misc.appdirs import AppDirs
 from numpy.typing import NDArray
 
-__all__ = ["INLINE_OPTIONS", "as_index", "compiled", "compiled_inline", "find_cache_folder", "make_apart"]
+__all__ = [
+    "INLINE_OPTIONS",
+    "as_index",
+    "compiled",
+    "compiled_apart",
+    "compiled_inline",
+    "find_cache_folder",
+    "make_apart",
+]
 
 _ROOM = Path(__file__).parents[1]  # all of search/
 _PREFIX = "dynaroute-search-"
@@ -54,6 +62,11 @@ def compiled_inline(function: _Function) -> _Function:
     microseconds. The function may only call other inlined functions.
     """
     return _compile(function, INLINE_OPTIONS)
+
+
+def compiled_apart(function: _Function) -> _Function:
+    """The same for a long function with many callers: it is called, not inlined, which compiles much faster."""
+    return _compile(function, {key: value for key, value in INLINE_OPTIONS.items() if key != "forceinline"})
 
 
 @cache

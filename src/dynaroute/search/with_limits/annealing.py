@@ -20,13 +20,13 @@ import numpy as np
 from dynaroute.search.annealing.ruin_recreate import LEAST_GAIN, Annealing
 from dynaroute.search.core.random_numbers import make_random_state
 from dynaroute.search.pacing import Pace
-from dynaroute.search.with_limits.log import make_fleet_log
 from dynaroute.search.with_limits.plans import FleetPlans, PricedRoutes, cross_plans
 from dynaroute.search.with_limits.problem import FleetProblem, FleetRoutes
 from dynaroute.search.with_limits.ruin_recreate import anneal_fleet, make_fleet_best, settle
 from dynaroute.search.with_limits.state import (
     ABSENT,
     MOST,
+    make_fleet_log,
 )
 from dynaroute.search.with_limits.tours import (
     add_prices_alone,
@@ -331,7 +331,7 @@ class FleetAnnealing:
     def _read_best(self) -> PricedRoutes:
         """The best version of the present plan, priced by its legs: the sum of all changes has rounding errors."""
         if self._best.costs[2] != self._summed_price:
-            routes = read_fleet_routes(self._best.after, self._best.kinds)
+            routes = self._problem.number_visits(read_fleet_routes(self._best.after, self._best.kinds))
             self._summed_price = float(self._best.costs[2])
             self._cooled = PricedRoutes(price_plan(self._problem, routes), routes)
         return self._cooled

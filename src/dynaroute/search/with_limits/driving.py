@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dynaroute.search.core.compiled import compiled_inline
+from dynaroute.search.core.compiled import compiled_apart, compiled_inline
 from dynaroute.search.with_limits.problem import FleetProblem
 from dynaroute.search.with_limits.rules import RELOAD
 from dynaroute.search.with_limits.state import AFTER, FIRST, KIND, FleetTours
@@ -21,7 +21,7 @@ _REST = -10  # a break after driving among events; one in a window is -1 minus i
 _MOST_MASKS = 4  # sets of two breaks in windows
 
 
-@compiled_inline
+@compiled_apart
 def write_path(
     tours: FleetTours, slot: int, stop: int, previous: int, other: int, before: int, problem: FleetProblem
 ) -> int:
@@ -43,7 +43,7 @@ def write_path(
         here, following = following, tours.nodes[following, AFTER]
 
 
-@compiled_inline
+@compiled_apart
 def drive_path(tours: FleetTours, count: int, kind: int, problem: FleetProblem) -> tuple[float, float]:
     """The duration of the written path and the price of lateness; an infinite duration if a rule forbids it."""
     rules = problem.rules

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dynaroute.search.core.compiled import compiled_inline
+from dynaroute.search.core.compiled import compiled_apart, compiled_inline
 from dynaroute.search.with_limits.driving import drive_path, write_path
 from dynaroute.search.with_limits.problem import FleetProblem
 from dynaroute.search.with_limits.rules import RELOAD
@@ -52,7 +52,7 @@ def is_stop(node: int, problem: FleetProblem) -> bool:
 # All of a route
 
 
-@compiled_inline
+@compiled_apart
 def refresh_route(tours: FleetTours, slot: int, problem: FleetProblem) -> None:
     """Compute length, times, loads and price of a route."""
     slots, nodes, rules = tours.slots, tours.nodes, problem.rules
@@ -179,7 +179,7 @@ def _refresh_loads(tours: FleetTours, slot: int, dimension: int, problem: FleetP
     tops[slot, dimension, 0], tops[slot, dimension, 1], tops[slot, dimension, 2] = first, max(first, after), top
 
 
-@compiled_inline
+@compiled_apart
 def is_route_allowed(tours: FleetTours, slot: int, problem: FleetProblem) -> bool:
     """Whether a route keeps all rules of its type of vehicle."""
     slots, kinds, rules, kind = tours.slots, problem.kinds, problem.rules, tours.slots[slot, KIND]

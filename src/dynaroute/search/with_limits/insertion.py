@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from dynaroute.search.annealing.ruin_recreate import draw_blinks
-from dynaroute.search.core.compiled import compiled_inline
+from dynaroute.search.core.compiled import compiled_apart, compiled_inline
 from dynaroute.search.core.random_numbers import RandomState, draw_below
 from dynaroute.search.with_limits.evaluation import find_group, is_stop, price_detour
-from dynaroute.search.with_limits.log import FleetLog
 from dynaroute.search.with_limits.problem import FleetProblem
+from dynaroute.search.with_limits.reloads import find_free_visit, find_next_site, price_with_visit
 from dynaroute.search.with_limits.saving import save_route
 from dynaroute.search.with_limits.state import (
     AFTER,
@@ -23,6 +23,7 @@ from dynaroute.search.with_limits.state import (
     SIZE,
     SLOT_AT,
     USED,
+    FleetLog,
     FleetTours,
 )
 from dynaroute.search.with_limits.tours import change_kind, insert_stop, open_slot, refresh_times
@@ -56,7 +57,7 @@ def is_overlooked(log: FleetLog, state: RandomState) -> bool:
     return False
 
 
-@compiled_inline
+@compiled_apart
 def put_back_by_rules(
     tours: FleetTours,
     customer: int,
@@ -105,6 +106,31 @@ def put_back_by_rules(
         if cost < best_cost and not is_overlooked(log, state):
             best_cost, best_slot, best_previous, best_kind = cost, slot, previous, own_kind
             is_left_out = False
+    best_visit, is_visit_first = -1, True
+    if len(problem.reloading) > 0:
+        for near in range(2 * (before + after)):
+            is_first, index = near % 2 == 0, near // 2
+            if index < before:
+                previous = problem.before[customer, index]
+                following = nodes[previous, AFTER]
+            else:
+                following = problem.after[customer, index - before]
+                previous = nodes[following, BEFORE]
+            own = previous if index < before else following
+            if own <= 0 or nodes[own, ROUTE] == NO_ROUTE or (group >= 0 and nodes[own, ROUTE] != group):
+                continue
+            visit = find_free_visit(tours, 0, problem)
+            while visit >= 0:
+                cost = price_with_visit(tours, customer, visit, is_first, previous, following, best_cost, problem)
+                if cost < best_cost and not is_overlooked(log, state):
+                    best_cost, best_slot, best_previous, best_kind = (
+                        cost,
+                        nodes[own, ROUTE],
+                        previous,
+                        slots[nodes[own, ROUTE], KIND],
+                    )
+                    best_visit, is_visit_first, is_left_out = visit, is_first, False
+                visit = find_next_site(tours, visit, problem)
     if is_left_out:
         return float(best_cost)
     if best_slot < 0 and kind < 0:
@@ -119,7 +145,12 @@ def put_back_by_rules(
     save_route(tours, log, best_slot)
     if slots[best_slot, KIND] != best_kind:
         change_kind(tours, best_slot, best_kind, problem)
+    if best_visit >= 0 and is_visit_first:
+        insert_stop(tours, best_visit, best_slot, best_previous, problem)
+        best_previous = best_visit
     insert_stop(tours, customer, best_slot, best_previous, problem)
+    if best_visit >= 0 and not is_visit_first:
+        insert_stop(tours, best_visit, best_slot, customer, problem)
     refresh_times(tours, best_slot, problem)
     return float(best_cost)
 

@@ -6,10 +6,9 @@ import numpy as np
 
 from dynaroute.search.core.compiled import compiled_inline
 from dynaroute.search.core.random_numbers import RandomState, draw_unit
-from dynaroute.search.with_limits.log import FleetLog
 from dynaroute.search.with_limits.problem import FleetProblem
 from dynaroute.search.with_limits.rules import PICKUP
-from dynaroute.search.with_limits.state import NO_ROUTE, ROUTE, FleetTours
+from dynaroute.search.with_limits.state import NO_ROUTE, ROUTE, FleetLog, FleetTours
 
 __all__ = ["draw_left_out", "is_absent", "is_left_out", "price_left_out"]
 

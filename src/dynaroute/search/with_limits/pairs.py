@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from dynaroute.search.core.compiled import compiled_inline
+from dynaroute.search.core.compiled import compiled_apart, compiled_inline
 from dynaroute.search.core.random_numbers import RandomState
 from dynaroute.search.with_limits.driving import drive_path, write_path
 from dynaroute.search.with_limits.evaluation import enter, find_group, is_stop, meets_other, price_route
 from dynaroute.search.with_limits.insertion import choose_vehicle, is_overlooked
-from dynaroute.search.with_limits.log import FleetLog
 from dynaroute.search.with_limits.problem import FleetProblem
 from dynaroute.search.with_limits.saving import save_route
 from dynaroute.search.with_limits.state import (
@@ -24,6 +23,7 @@ from dynaroute.search.with_limits.state import (
     SLOT_AT,
     SPAN,
     USED,
+    FleetLog,
     FleetTours,
     append_span,
 )
@@ -32,7 +32,7 @@ from dynaroute.search.with_limits.tours import insert_stop, open_slot, refresh_t
 __all__ = ["put_pair_back"]
 
 
-@compiled_inline
+@compiled_apart
 def put_pair_back(
     tours: FleetTours,
     pickup: int,

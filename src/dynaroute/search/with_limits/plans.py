@@ -110,14 +110,15 @@ def cross_plans(
         The most routes allowed.
     """
     route_of = {customer: route for route in father for customer in route[1:]}
-    seed = 1 + draw_below(state, problem.size)
+    seed = 1 + draw_below(state, problem.rules.customers if problem.rules else problem.size)
     wanted = 1 + draw_below(state, max(1, len(father) // 2))
     chosen: dict[tuple[int, ...], None] = {}  # an ordered set
     for customer in (seed, *problem.neighbours[seed].tolist()):
         if customer in route_of and len(chosen) < wanted:
             chosen[route_of[customer]] = None
     child = list(chosen)
-    taken = {customer for _, *stops in child for customer in stops}
+    most_taken = problem.rules.customers if problem.rules else problem.size  # others are visits to load again
+    taken = {customer for _, *stops in child for customer in stops if customer <= most_taken}
     free = problem.kinds.counts.tolist()
     for kind, *_ in child:
         free[kind] -= 1
@@ -126,4 +127,4 @@ def cross_plans(
         if left and 2 * len(left) >= len(stops) and free[kind] > 0 and len(child) < most:
             free[kind] -= 1
             child.append((kind, *left))
-    return tuple(child)
+    return problem.number_visits(tuple(child))

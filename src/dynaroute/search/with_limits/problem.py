@@ -18,7 +18,7 @@ from dynaroute.problem.fleet import TOLERANCE
 from dynaroute.problem.instance import Instance
 from dynaroute.search.core.problem import list_matrix_rows, list_nearest
 from dynaroute.search.rules import name_rules_code
-from dynaroute.search.with_limits.reading import bound_price, find_end_nodes, read_day, read_rules
+from dynaroute.search.with_limits.reading import bound_price, find_end_nodes, list_sites, read_day, read_rules
 from dynaroute.search.with_limits.rules import FORBIDDEN, NO_RULES, OFF, ON, PICKUP, Rules, Switch
 
 __all__ = ["FleetProblem", "FleetRoutes", "Kinds", "price_absence"]
@@ -90,9 +90,9 @@ class FleetProblem(NamedTuple):
         Price of a route; 0 unless the number of vehicles comes first.
     rules
         Further rules; empty if there are none.
-    paired, optional, driven
-        Whether there are shipments, customers who may be left out, and rules for which routes are driven stop by stop;
-        known when the code is compiled.
+    paired, optional, driven, reloading
+        Whether there are shipments, customers who may be left out, rules for which routes are driven stop by stop, and
+        vehicles that load again; known when the code is compiled.
     """
 
     distances: Lengths
@@ -113,6 +113,7 @@ class FleetProblem(NamedTuple):
     paired: Switch = OFF
     optional: Switch = OFF
     driven: Switch = OFF
+    reloading: Switch = OFF
 
     @property
     def size(self) -> int:
@@ -122,6 +123,27 @@ class FleetProblem(NamedTuple):
     def list_served_alone(self) -> list[int]:
         """The customers, and of shipments the pickups."""
         return [customer for customer in range(1, self.size + 1) if self.rules.roles[customer] <= PICKUP]
+
+    def number_visits(self, routes: FleetRoutes) -> FleetRoutes:
+        """Number the visits to load again in order, each place's apart; a route for which none is left is dropped."""
+        if not self.reloading:
+            return routes
+        free: dict[int, list[int]] = {}
+        for visit, site in reversed(list(enumerate(self.rules.sites.tolist(), start=self.rules.customers + 1))):
+            free.setdefault(site, []).append(visit)
+        numbered = []
+        for kind, *stops in routes:
+            sites = [self.find_site(stop) for stop in stops]
+            if any(sites.count(site) > len(free.get(site, ())) for site in sites if site >= 0):
+                continue
+            named = (stop if site < 0 else free[site].pop() for stop, site in zip(stops, sites, strict=True))
+            numbered.append((kind, *named))
+        return tuple(numbered)
+
+    def find_site(self, stop: int) -> int:
+        """The node of the instance where a vehicle loads again at a stop; -1 if it serves a customer there."""
+        visit = stop - self.rules.customers - 1
+        return int(self.rules.sites[visit]) if 0 <= visit < len(self.rules.sites) else -1
 
     def list_required(self) -> list[int]:
         """The customers who must be served, and of shipments the pickups."""
@@ -230,7 +252,8 @@ class FleetProblem(NamedTuple):
         size, rules = instance.size, read_rules(instance, absence_price, is_time_up)
         distances, durations = rules.distances[0], rules.durations[0]
         earliest, latest = rules.windows[:, 0, 0].copy(), rules.windows[:, -1, 1].copy()
-        demands = np.append(instance.demands.reshape(size + 1, -1)[:, 0], (0, 0)).astype(np.int64)
+        demands = np.zeros(size + len(rules.sites) + 3, dtype=np.int64)
+        demands[: size + 1] = instance.demands.reshape(size + 1, -1)[:, 0]
         kinds = _list_kinds(instance)
         customers = np.r_[0 : size + 1, len(distances) - 2 : len(distances)]
         near = np.ix_(customers, customers)
@@ -265,8 +288,9 @@ class FleetProblem(NamedTuple):
             vehicle_price=0.0,
             rules=rules,
             paired=ON if "shipments" in code else OFF,
-            optional=ON if "prizes" in code or "driving" in code else OFF,
-            driven=ON if "driving" in code else OFF,
+            optional=ON if "prizes" in code or "driving" in code or "reloads" in code else OFF,
+            driven=ON if "driving" in code or "reloads" in code else OFF,
+            reloading=ON if "reloads" in code else OFF,
         )
 
     def cost(self, routes: FleetRoutes) -> float:
@@ -314,8 +338,8 @@ def price_absence(instance: Instance, vehicles_first: bool) -> tuple[float, floa
 
 
 def _list_kinds(instance: Instance) -> Kinds:
-    size = instance.size
     vehicles = [group.merged for group in instance.alike_types]
+    size = instance.size + len(list_sites(instance, vehicles))
     days = [read_day(instance, each) for each in vehicles]
     longest = [
         min(

@@ -12,13 +12,14 @@ from numpy.typing import NDArray
 from dynaroute.problem.fleet import TOLERANCE, VehicleType
 from dynaroute.problem.instance import Instance
 from dynaroute.search.core.problem import list_matrix_rows
-from dynaroute.search.with_limits.rules import CUSTOMER, DELIVERY, FORBIDDEN, PICKUP, Rules
+from dynaroute.search.with_limits.rules import CUSTOMER, DELIVERY, FORBIDDEN, PICKUP, RELOAD, Rules
 
-__all__ = ["bound_price", "find_end_nodes", "read_day", "read_rules", "weigh_absence"]
+__all__ = ["bound_price", "find_end_nodes", "list_sites", "read_day", "read_rules", "weigh_absence"]
 
 _Item = TypeVar("_Item", bound=Hashable)
 
 _SLACK = TOLERANCE / 4  # as for limits: `check` may sum in another order
+_VISITS_PER_LOAD, _FEWEST_VISITS = 2, 10  # visits to load again: for each full load, and besides
 _HIGHEST_WEIGHT = 1e6  # of the highest priority, in prices of a customer
 
 
@@ -37,16 +38,21 @@ def read_rules(instance: Instance, absence_price: float, is_time_up: Callable[[]
         Called every few milliseconds; returning true gives up.
     """
     vehicles = [group.merged for group in instance.alike_types]
-    size, nodes = instance.size, instance.node_count + 2
-    distances, seconds = _measure(instance, is_time_up)
+    sites = list_sites(instance, vehicles)
+    size, nodes = instance.size, instance.node_count + len(sites) + 2
+    distances, seconds = _measure(instance, sites, is_time_up)
     service = np.zeros(nodes)
     if instance.service is not None and instance.has_times:
         service[: size + 1] = instance.service
-    profiles, paces = _number((each.speed_factor, each.service_factor) for each in vehicles)
+    profiles, paces = _number((each.speed_factor, each.service_factor, each.loading) for each in vehicles)
     durations = np.empty((len(paces), nodes, nodes))
     services = np.empty((len(paces), nodes))
-    for profile, (speed, effort) in enumerate(paces):
+    visits = slice(size + 1, size + 1 + len(sites))
+    for profile, (speed, effort, loading) in enumerate(paces):
         services[profile] = service * effort
+        services[profile, visits] = [
+            loading + (instance.places[site - size - 1].loading if site > 0 else 0.0) for site in sites
+        ]
         np.divide(seconds, speed, out=durations[profile])
         durations[profile] += services[profile][:, None]
     delivered, collected = _read_loads(instance, nodes)
@@ -61,10 +67,16 @@ def read_rules(instance: Instance, absence_price: float, is_time_up: Callable[[]
         if instance.backhauls == "strict":
             distances[np.ix_(~collects & ~delivers, collects & ~delivers)] = FORBIDDEN
         np.fill_diagonal(distances, 0.0)
+    roles[visits] = RELOAD
     allowed = np.ones((nodes, len(vehicles)), dtype=np.bool_)
+    for kind, each in enumerate(vehicles):
+        allowed[visits, kind] = np.isin(sites, [instance.node_of(name) for name in each.reload])
     if instance.allowed is not None:
         allowed[: size + 1] = instance.allowed[:, [group.members[0] for group in instance.alike_types]]
     windows = _read_windows(instance, nodes)
+    for visit, site in enumerate(sites, start=size + 1):
+        opens, shuts = _read_hours(instance, site)
+        windows[visit] = opens, shuts + _SLACK
     closes, late = windows[:, -1, 1].copy(), _spread(instance.late_costs, nodes, np.inf)
     is_soft = np.isfinite(late)
     windows[is_soft, -1, 1] = np.inf
@@ -92,7 +104,7 @@ def read_rules(instance: Instance, absence_price: float, is_time_up: Callable[[]
         next_of_group=_link_groups(instance.same_vehicle, nodes),
         prizes=_read_prizes(instance, nodes, absence_price),
         profiles=np.array(profiles, dtype=np.int64),
-        start_nodes=np.array([instance.node_of(each.start) for each in vehicles], dtype=np.int64),
+        start_nodes=np.array([_find_node(instance, each.start, len(sites)) for each in vehicles], dtype=np.int64),
         classes=np.array(_number(_describe(each, allowed[:, kind]) for kind, each in enumerate(vehicles))[0]),
         rooms=rooms,
         initial=initial,
@@ -101,7 +113,10 @@ def read_rules(instance: Instance, absence_price: float, is_time_up: Callable[[]
         per_second=np.array([each.time_cost for each in vehicles]),
         overtime=np.array(overtime),
         driving=np.array([np.inf if each.max_driving is None else each.max_driving + _SLACK for each in vehicles]),
-        has_mixed_loads=bool(collected.any() or initial.any() or rooms.shape[1] > 1),
+        trips=np.array([each.max_trips or (nodes if each.reload else 1) for each in vehicles], dtype=np.int64),
+        sites=np.array(sites, dtype=np.int64),
+        customers=size,
+        has_mixed_loads=bool(len(sites) > 0 or collected.any() or initial.any() or rooms.shape[1] > 1),
     )
 
 
@@ -154,9 +169,27 @@ def read_day(instance: Instance, vehicle: VehicleType) -> tuple[float, float]:
 
 def find_end_nodes(instance: Instance, vehicles: Sequence[VehicleType]) -> NDArray[np.int64]:
     """The nodes where routes end: a place, or one of the two last nodes."""
-    back, anywhere = instance.node_count, instance.node_count + 1
-    ends = [anywhere if each.end == "open" else instance.node_of(each.end) or back for each in vehicles]
+    visits = len(list_sites(instance, vehicles))
+    back, anywhere = instance.node_count + visits, instance.node_count + visits + 1
+    ends = [anywhere if each.end == "open" else _find_node(instance, each.end, visits) or back for each in vehicles]
     return np.array(ends, dtype=np.int64)
+
+
+def list_sites(instance: Instance, vehicles: Sequence[VehicleType]) -> list[int]:
+    """The nodes of the instance where vehicles may load again, each as often as that may be needed at once."""
+    nodes = sorted({instance.node_of(name) for each in vehicles for name in each.reload})
+    if not nodes:
+        return []
+    demands = instance.demands.reshape(instance.size + 1, -1).sum(axis=0)
+    smallest = np.min([each.capacities for each in vehicles if each.reload], axis=0)
+    wanted = int(np.ceil(demands / smallest).max()) * _VISITS_PER_LOAD + _FEWEST_VISITS
+    return [node for node in nodes for _ in range(min(wanted, instance.size))]
+
+
+def _find_node(instance: Instance, place: str, visits: int) -> int:
+    """The node of a place: visits to load again come before places."""
+    node = instance.node_of(place)
+    return node + visits if node > 0 else 0
 
 
 def _read_hours(instance: Instance, node: int) -> tuple[float, float]:
@@ -169,14 +202,14 @@ def _read_hours(instance: Instance, node: int) -> tuple[float, float]:
 
 
 def _measure(
-    instance: Instance, is_time_up: Callable[[], bool] | None
+    instance: Instance, sites: Sequence[int], is_time_up: Callable[[], bool] | None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Measure all legs and their seconds; both ends of routes are the last nodes."""
-    count = instance.node_count
+    nodes = np.r_[0 : instance.size + 1, sites, instance.size + 1 : instance.node_count].astype(np.intp)
+    count = len(nodes)
     distances, seconds = np.zeros((count + 2, count + 2)), np.zeros((count + 2, count + 2))
-    nodes = np.arange(count)
     for rows in list_matrix_rows(count, is_time_up):
-        origins = np.arange(rows.start, rows.stop)[:, None]
+        origins = nodes[rows][:, None]
         distances[rows, :count] = instance.leg_lengths(origins, nodes)
         if instance.has_times:
             seconds[rows, :count] = instance.leg_durations(origins, nodes)
@@ -272,8 +305,9 @@ def _describe(vehicle: VehicleType, allowed: NDArray[np.bool_]) -> tuple[object,
     """All that types of one class have in common."""
     limits = (vehicle.max_duration, vehicle.max_distance, vehicle.max_stops, vehicle.max_driving, vehicle.shift)
     places = (vehicle.start, vehicle.end, vehicle.speed_factor, vehicle.service_factor, vehicle.initial_loads)
+    trips = (vehicle.reload, vehicle.max_trips, vehicle.loading)
     longest = None if vehicle.overtime is None else (vehicle.overtime.after, vehicle.overtime.at_most)
-    return limits, places, longest, vehicle.breaks, allowed.tobytes()
+    return limits, places, trips, longest, vehicle.breaks, allowed.tobytes()
 
 
 def _number(items: Iterable[_Item]) -> tuple[list[int], list[_Item]]:

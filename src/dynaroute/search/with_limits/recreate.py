@@ -8,7 +8,6 @@ from dynaroute.search.annealing.ruin_recreate import draw_blinks
 from dynaroute.search.core.compiled import compiled_inline
 from dynaroute.search.core.random_numbers import RandomState, draw_below
 from dynaroute.search.with_limits.insertion import choose_vehicle, put_back_by_rules
-from dynaroute.search.with_limits.log import FleetLog
 from dynaroute.search.with_limits.pairs import put_pair_back
 from dynaroute.search.with_limits.problem import FleetProblem
 from dynaroute.search.with_limits.rules import PICKUP
@@ -25,6 +24,7 @@ from dynaroute.search.with_limits.state import (
     SIZE,
     SLOT_AT,
     USED,
+    FleetLog,
     FleetTours,
 )
 from dynaroute.search.with_limits.tours import (

@@ -6,11 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynaroute.search.annealing.ruin_recreate import LEAST_GAIN, LONGER_GAP_RATE, SPLIT_RATE, Annealing
-from dynaroute.search.core.compiled import compiled_inline
+from dynaroute.search.core.compiled import compiled_apart, compiled_inline
 from dynaroute.search.core.random_numbers import RandomState, draw_below, draw_unit
 from dynaroute.search.with_limits.evaluation import find_cheapest_kind, is_stop, price_route
-from dynaroute.search.with_limits.log import FleetLog
 from dynaroute.search.with_limits.problem import FleetProblem
+from dynaroute.search.with_limits.reloads import drop_visits
 from dynaroute.search.with_limits.saving import begin_saving, save_route
 from dynaroute.search.with_limits.state import (
     ABSENT,
@@ -25,6 +25,7 @@ from dynaroute.search.with_limits.state import (
     SERVED,
     SIZE,
     USED,
+    FleetLog,
     FleetTours,
 )
 from dynaroute.search.with_limits.tours import (
@@ -56,6 +57,8 @@ def take_strings_out(
     longest = min(annealing.longest_string, served / max(tours.counts[USED], 1))
     most_strings = 4.0 * annealing.mean_removed / (1.0 + longest) - 1.0
     strings = int(draw_unit(state) * most_strings + 1.0)
+    if len(problem.reloading) > 0:
+        size = problem.rules.customers
     seed = draw_below(state, size) + 1
     if tours.counts[ABSENT] > 0 and draw_unit(state) < 0.5:
         seed = tours.absent[draw_below(state, tours.counts[ABSENT])]
@@ -76,6 +79,8 @@ def take_strings_out(
         before = value_route(tours, slot, problem)
         count = _remove_string(tours, log.removed, count, customer, length, state, problem)
         refresh_times(tours, slot, problem)
+        if len(problem.reloading) > 0:
+            drop_visits(tours, slot, problem)
         change += value_route(tours, slot, problem) - before
         if slots[slot, SIZE] > 0:
             if not is_within_limits(tours, slot, problem):
@@ -125,7 +130,10 @@ def _remove_string(
         return _remove_pairs(tours, removed, count, start, before_gap, gap, span, problem)
     for index in range(span):
         following = nodes[start, AFTER]
-        if index < before_gap or index >= before_gap + gap:
+        is_taken = index < before_gap or index >= before_gap + gap
+        if len(problem.reloading) > 0:
+            is_taken = is_taken and start <= problem.rules.customers
+        if is_taken:
             removed[count, 0], removed[count, 1], removed[count, 2] = start, slot, nodes[start, BEFORE]
             count += 1
             remove_stop(tours, start, problem)
@@ -202,7 +210,7 @@ def take_cheaper_kind(tours: FleetTours, slot: int, problem: FleetProblem) -> fl
     return float(tours.prices[slot] - before)
 
 
-@compiled_inline
+@compiled_apart
 def improve_kinds(tours: FleetTours, log: FleetLog, problem: FleetProblem) -> float:
     """Give each changed route a type that seems cheaper, if the rules allow it; returns the change of the price."""
     rules, slots, change = problem.rules, tours.slots, 0.0

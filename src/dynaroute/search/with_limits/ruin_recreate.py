@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from dynaroute.search.annealing.ruin_recreate import LEAST_GAIN, Annealing
 from dynaroute.search.core.compiled import compiled_inline
 from dynaroute.search.core.random_numbers import RandomState, draw_unit
-from dynaroute.search.with_limits.log import FleetLog
 from dynaroute.search.with_limits.missing import draw_left_out, is_absent, is_left_out, price_left_out
 from dynaroute.search.with_limits.problem import FleetProblem
 from dynaroute.search.with_limits.recreate import draw_absent, put_back, sort_order
@@ -33,6 +32,7 @@ from dynaroute.search.with_limits.state import (
     SIZE,
     SLOT_AT,
     USED,
+    FleetLog,
     FleetTours,
 )
 from dynaroute.search.with_limits.tours import (

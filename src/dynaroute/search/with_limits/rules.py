@@ -70,6 +70,14 @@ class Rules(NamedTuple):
         (T, 2) duration from which on each second costs more, and its price.
     driving
         (T,) longest time of driving.
+    trips
+        (T,) most trips of a route.
+    sites
+        (R,) the node of the instance for each of the R visits where vehicles may load again.
+    customers
+        Number of customers n. Stops n + 1 to n + R are visits to load again, each for one route at a time.
+    has_mixed_loads
+        Whether loads are more than what is delivered in one dimension.
     """
 
     distances: Lengths
@@ -99,6 +107,9 @@ class Rules(NamedTuple):
     per_second: Lengths
     overtime: Lengths
     driving: Lengths
+    trips: Longs
+    sites: Longs
+    customers: int
     has_mixed_loads: bool
 
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dynaroute.search.core.compiled import compiled_inline
-from dynaroute.search.with_limits.log import FleetLog
+from dynaroute.search.core.compiled import compiled_apart, compiled_inline
 from dynaroute.search.with_limits.problem import FleetProblem
-from dynaroute.search.with_limits.state import AFTER, FIRST, KIND, PLACE, SIZE, USED, FleetTours
+from dynaroute.search.with_limits.state import AFTER, FIRST, KIND, PLACE, SIZE, USED, FleetLog, FleetTours
 from dynaroute.search.with_limits.tours import insert_stop, open_slot, refresh_times, remove_stop
 
 __all__ = ["begin_saving", "restore_routes", "save_route"]
@@ -38,7 +37,7 @@ def save_route(tours: FleetTours, log: FleetLog, slot: int) -> None:
     now[1], now[2] = place + 1, end
 
 
-@compiled_inline
+@compiled_apart
 def restore_routes(tours: FleetTours, log: FleetLog, problem: FleetProblem) -> None:
     """Restore all saved routes."""
     slots, saved, count = tours.slots, log.saved, log.now[1]

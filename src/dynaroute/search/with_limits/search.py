@@ -31,8 +31,10 @@ __all__ = ["load_machine_code_of_fleets", "load_machine_code_of_rules", "search_
 
 _USUAL_PATIENCE_SECONDS = 60.0  # if no limit is given
 _USUAL_ITERATION_SECONDS = 8e-6  # for choices that must not depend on the machine's speed
+_ITERATION_SECONDS_WITH_RULES = 25e-6
 _SHORT, _LONG = 10_000, 150_000  # few, and enough iterations for a plan of 100 customers
 _SHORT_HOTTEST, _STARTED_HOTTEST = 0.3, 0.2  # for short searches; for searches that must not destroy a good start
+_HOTTEST_WITH_PRIZES = 0.1  # routes that a hot start closes are hardly ever opened again
 _LONGEST = 100_000  # the most iterations of a first plan of 100 customers
 _MOST_PLANS = 8
 _SEARCHING_SHARE = 0.5  # of the time that is left for the search, however many types few customers can be served by
@@ -78,6 +80,7 @@ def search_fleet(
         if start is not None:
             incumbent.offer(start)
         problem = FleetProblem.from_instance(instance, objective == "vehicles", is_time_up=stopping.is_time_up)
+        garage.problem = problem
         routes = _find_first_routes(problem, garage, start, stopping)
         searcher = _choose_searcher(problem, routes, stopping, seed, threads)
         incumbent.watch(searcher)
@@ -114,9 +117,9 @@ def load_machine_code_of_rules(code: str) -> None:
         pickups=np.array([0, 1, 0, 0]),
         partners=np.array([0, 2, 1, 0]) if "shipments" in code else None,
         prizes=np.full(4, 9.0) if "prizes" in code else None,
-        release=np.zeros(4) if "driving" in code else None,
+        release=np.zeros(4) if "driving" in code or "reloads" in code else None,
         speed=1.0,
-        vehicles=(VehicleType(2, max_stops=3, fixed_cost=1.0),),
+        vehicles=(VehicleType(2, max_stops=3, fixed_cost=1.0, reload=("depot",) if "reloads" in code else ()),),
     )
     search_fleet(instance, None, Stopping(iterations=1))
 
@@ -124,18 +127,23 @@ def load_machine_code_of_rules(code: str) -> None:
 def _choose_searcher(
     problem: FleetProblem, start: FleetRoutes, stopping: Stopping, seed: int, threads: int
 ) -> Searcher:
-    settings = _choose_settings(problem.size, stopping)
+    seconds = _ITERATION_SECONDS_WITH_RULES if problem.rules else _USUAL_ITERATION_SECONDS
+    settings = _choose_settings(problem.size, stopping, seconds)
+    if problem.rules and np.isfinite(problem.rules.prizes).any():
+        settings = replace(settings, hottest=min(settings.hottest, _HOTTEST_WITH_PRIZES))
     if start:
         settings = replace(settings, hottest=min(settings.hottest, _STARTED_HOTTEST))
     members = [FleetAnnealing(problem, start, settings, seed, stream, stopping.is_time_up) for stream in range(threads)]
     return members[0] if threads == 1 else Team(members, copy_best_to_worst)
 
 
-def _choose_settings(size: int, stopping: Stopping) -> FleetSettings:
+def _choose_settings(
+    size: int, stopping: Stopping, iteration_seconds: float = _USUAL_ITERATION_SECONDS
+) -> FleetSettings:
     """Use as many plans as there is time to anneal; if there is too little for one, start it cooler."""
     usual = FleetSettings()
     seconds = _USUAL_PATIENCE_SECONDS if stopping.deadline is None else stopping.seconds_left
-    iterations = seconds / _USUAL_ITERATION_SECONDS
+    iterations = seconds / iteration_seconds
     if stopping.iterations is not None:
         iterations = min(iterations, stopping.iterations)
     scaled = max(1.0, iterations * 100 / size)
@@ -164,6 +172,7 @@ class _Garage:
 
     def __init__(self, instance: Instance, start: Solution | None) -> None:
         self._instance = instance
+        self.problem: FleetProblem | None = None  # numbers visits to load again in its own way
         self._groups = instance.alike_types
         self._group_of = {kind: group for group, alike in enumerate(self._groups) for kind in alike.members}
         self._driver: dict[int, int] = {}  # of each customer in the known plan
@@ -174,7 +183,15 @@ class _Garage:
     def write(self, plan: Solution) -> FleetRoutes:
         """Turn a plan into routes that start with the search's type."""
         kinds = plan.vehicle_types(self._instance)
-        return tuple((self._group_of[kind], *route) for kind, route in zip(kinds, plan.routes, strict=True))
+        routes = tuple((self._group_of[kind], *route) for kind, route in zip(kinds, plan.routes, strict=True))
+        if self.problem is None or not self.problem.reloading:
+            return routes
+        first = {site: visit for visit, site in reversed(list(enumerate(self.problem.rules.sites.tolist(), start=1)))}
+        size = self._instance.size
+        visits = (
+            (kind, *(stop if 1 <= stop <= size else size + first[stop] for stop in stops)) for kind, *stops in routes
+        )
+        return self.problem.number_visits(tuple(visits))
 
     def read(self, routes: FleetRoutes) -> Solution:
         """Turn routes that start with the search's type into a plan.
@@ -182,6 +199,11 @@ class _Garage:
         A vehicle stays with a customer of the known plan if it can; otherwise the first free one drives.
         """
         plain = tuple(tuple(stops) for _, *stops in routes)
+        if self.problem is not None and self.problem.reloading:
+            problem = self.problem
+            plain = tuple(
+                tuple(site if (site := problem.find_site(stop)) >= 0 else stop for stop in stops) for stops in plain
+            )
         if self._instance.vehicles is None:
             return Solution(plain)
         if len(self._groups) == len(self._instance.fleet):

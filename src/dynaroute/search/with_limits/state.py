@@ -1,4 +1,4 @@
-"""The arrays of a plan that is being changed: routes as linked lists, and what is known about each stop."""
+"""The arrays of a plan that is being changed: linked lists, what is known about each stop, and what was changed."""
 
 from __future__ import annotations
 
@@ -28,8 +28,10 @@ __all__ = [
     "SLOT_AT",
     "SPAN",
     "USED",
+    "FleetLog",
     "FleetTours",
     "append_span",
+    "make_fleet_log",
 ]
 
 AFTER, BEFORE, ROUTE = 0, 1, 2  # columns of FleetTours.nodes
@@ -102,6 +104,67 @@ class FleetTours(NamedTuple):
     clocks: NDArray[np.float64]
     rests: NDArray[np.int64]
     tops: NDArray[np.int64]
+
+
+class FleetLog(NamedTuple):
+    """The record of one iteration, so that it can be undone.
+
+    Attributes
+    ----------
+    removed
+        (n, 3) removed customers in order: customer, slot of its route, stop before it.
+    order
+        (n,) customers to insert, in order.
+    keys
+        (n,) sort keys of that order.
+    ruined
+        (n,) last iteration that removed customers from each route.
+    touched
+        (n, 2) slots of the routes that lost customers, and their types of vehicle before.
+    absences
+        (n + 1,) how often no position was found for each customer, plus 1.
+    blinks
+        (1,) positions to check before the next one is skipped.
+    saved
+        (n, 4) the routes as they were before the iteration, if there are rules: slot, type of vehicle (-1 if the slot
+        was not in use), and where their stops begin and end in `stops`.
+    stops
+        (n,) their stops.
+    stamps
+        (n, 2) the last iteration that saved each slot, and the last look at it, or at a customer.
+    now
+        (5,) the present iteration, the number of saved routes, the number of their stops, the present look, and the
+        customer around whom routes are ruined.
+    """
+
+    removed: NDArray[np.int32]
+    order: NDArray[np.int32]
+    keys: NDArray[np.float64]
+    ruined: NDArray[np.int64]
+    touched: NDArray[np.int64]
+    absences: NDArray[np.int64]
+    blinks: NDArray[np.int64]
+    saved: NDArray[np.int64]
+    stops: NDArray[np.int32]
+    stamps: NDArray[np.int64]
+    now: NDArray[np.int64]
+
+
+def make_fleet_log(size: int) -> FleetLog:
+    """Make an empty log for n customers."""
+    return FleetLog(
+        removed=np.zeros((size, 3), dtype=np.int32),
+        order=np.zeros(size, dtype=np.int32),
+        keys=np.zeros(size),
+        ruined=np.full(size, -1, dtype=np.int64),
+        touched=np.zeros((size, 2), dtype=np.int64),
+        absences=np.ones(size + 1, dtype=np.int64),
+        blinks=np.zeros(1, dtype=np.int64),
+        saved=np.zeros((size, 4), dtype=np.int64),
+        stops=np.zeros(size, dtype=np.int32),
+        stamps=np.zeros((size, 2), dtype=np.int64),
+        now=np.zeros(5, dtype=np.int64),
+    )
 
 
 @compiled_inline
