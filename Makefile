@@ -21,6 +21,7 @@ INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check -c constraints
 
 .venv/with-test: .venv/installed
 	$(INSTALL) '.[test]'
+	$(BIN)/python -m dynaroute.search rules
 	touch $@
 
 .venv/with-bench: .venv/installed

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["IMPROVERS", "Improver", "MachineCode", "UsualCode", "load_machine_code", "needs_limits"]
 
-UsualCode = Literal["2opt", "local", "search", "large", "teams", "limits", "rules"]  # large: without a matrix
+UsualCode = Literal["2opt", "local", "search", "large", "teams", "limits"]  # large: without a matrix
 MachineCode = UsualCode | RulesCode
 
 

@@ -61,7 +61,7 @@ from dynaroute.formats.json.nodes import (
 from dynaroute.formats.json.requests import refuse_keys
 from dynaroute.formats.json.rules import (
     AIMS,
-    Amounts,
+    LoadAmounts,
     amount_to_json,
     expand_shipments,
     place_rules,
@@ -324,7 +324,7 @@ def _read_quantities(
     names: Sequence[str] | None,
     vehicles: VehicleList | None,
     dimensions: tuple[str, ...] | None,
-) -> Amounts:
+) -> LoadAmounts:
     """Read demands, and pickups if there are any."""
     has_pickups = any(node.get("pickup") is not None for node in nodes)
     if dimensions is not None or has_pickups:
@@ -333,7 +333,7 @@ def _read_quantities(
     quantities = scale_quantities(read_demands(nodes), _read_capacity(document, vehicles), names)
     if quantities.note:
         warn_of_input("", quantities.note)
-    return Amounts(np.array(quantities.demands), None, (quantities.capacity,), quantities.scale)
+    return LoadAmounts(np.array(quantities.demands), None, (quantities.capacity,), quantities.scale)
 
 
 def _read_backhauls(value: object) -> Backhauls:

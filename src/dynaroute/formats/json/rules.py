@@ -23,7 +23,7 @@ __all__ = [
     "PER_HOUR",
     "RULE_KEYS",
     "SHIPMENT_KEYS",
-    "Amounts",
+    "LoadAmounts",
     "amount_to_json",
     "expand_shipments",
     "place_rules",
@@ -114,7 +114,7 @@ def expand_shipments(document: Mapping[str, object]) -> tuple[Mapping[str, objec
 
 
 @dataclass(frozen=True)
-class Amounts:
+class LoadAmounts:
     """Demands and pickups in whole numbers, (n + 1,) or (n + 1, dimensions)."""
 
     demands: NDArray[np.int64]
@@ -152,7 +152,7 @@ def scale_amounts(
     paths: Sequence[str],
     largest: Sequence[Decimal],
     dimensions: tuple[str, ...] | None,
-) -> Amounts:
+) -> LoadAmounts:
     """Read the demands and pickups of all nodes."""
     tables: list[list[list[Decimal]]] = []
     for key in ("demand", "pickup"):
@@ -172,7 +172,7 @@ def scale_amounts(
     whole, scale = scale_to_integers([*largest, *(amount for rows in tables for row in rows for amount in row)])
     table = np.array(whole[count:], dtype=object).reshape(2, len(nodes), count)
     demands, pickups = (each[:, 0] if count == 1 else each for each in table)
-    return Amounts(demands, pickups if (pickups != 0).any() else None, tuple(whole[:count]), scale)
+    return LoadAmounts(demands, pickups if (pickups != 0).any() else None, tuple(whole[:count]), scale)
 
 
 # Places
