@@ -7,19 +7,25 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any, get_args
 
+import numba
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rich_problems import draw_problem
+from rich_problems import RULE_MAKERS, draw_problem
 
+from dynaroute.base.errors import DynarouteError
 from dynaroute.base.stopping import Stopping
 from dynaroute.problem.fleet import VehicleType
 from dynaroute.problem.instance import Instance
 from dynaroute.problem.solution import check
-from dynaroute.search.rules import SEARCHED_RULES, name_rules_code
-from dynaroute.search.with_limits.search import search_fleet
+from dynaroute.search.rules import SEARCHED_RULES, RulesCode, name_rules_code, refuse_unsearched_rules
+from dynaroute.search.with_limits.problem import FleetProblem
+from dynaroute.search.with_limits.search import make_tiny_instance, search_fleet
 
+_find_type: Any = numba.typeof
 _SUPPORT = Path(__file__).parents[2] / "support"
 
 
@@ -51,6 +57,30 @@ def test_plans_keep_any_combination_of_rules_and_are_the_best_of_all() -> None:
 def test_more_plans_keep_any_combination_of_rules(first: int) -> None:
     broken, _ = find_faults(first, first + 10)
     assert not broken
+
+
+@pytest.mark.parametrize("code", get_args(RulesCode))
+def test_what_is_loaded_in_advance_is_the_version_asked_for(code: RulesCode) -> None:
+    assert name_rules_code(make_tiny_instance(code)) == code
+
+
+def test_a_search_needs_no_other_machine_code_than_what_is_loaded_in_advance() -> None:
+    compared = set()
+    for seed in range(100):
+        random = np.random.default_rng(seed)
+        chosen = random.choice(sorted(RULE_MAKERS), int(random.integers(1, 5)), replace=False).tolist()
+        try:
+            instance = draw_problem(random, set(chosen), size=5)
+            refuse_unsearched_rules(instance)
+        except DynarouteError:  # these rules contradict each other, or are not searched
+            continue
+        if not instance.rules:
+            continue
+        code = name_rules_code(instance)
+        tiny = FleetProblem.from_instance(make_tiny_instance(code))
+        assert _find_type(FleetProblem.from_instance(instance)) == _find_type(tiny), chosen
+        compared.add(code)
+    assert len(compared) >= 6
 
 
 def test_compiled_search_uses_the_vehicles_that_cost_least() -> None:

@@ -86,7 +86,7 @@ def read_rules(instance: Instance, absence_price: float, is_time_up: Callable[[]
         (np.inf, 0.0) if each.overtime is None else (each.overtime.after, each.overtime.cost) for each in vehicles
     ]
     return Rules(
-        distances=np.ascontiguousarray(np.broadcast_to(distances, (len(paces), nodes, nodes))),
+        distances=np.broadcast_to(distances, (len(paces), nodes, nodes)).copy(),  # compiled code knows read-only arrays
         durations=durations,
         service=services,
         delivered=delivered,

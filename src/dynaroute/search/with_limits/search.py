@@ -27,7 +27,7 @@ from dynaroute.search.with_limits.problem import FleetProblem, FleetRoutes, pric
 from dynaroute.search.with_limits.reading import weigh_absence
 from dynaroute.search.with_limits.small import MOST_CUSTOMERS, find_best_of_all
 
-__all__ = ["load_machine_code_of_fleets", "load_machine_code_of_rules", "search_fleet"]
+__all__ = ["load_machine_code_of_fleets", "load_machine_code_of_rules", "make_tiny_instance", "search_fleet"]
 
 _USUAL_PATIENCE_SECONDS = 60.0  # if no limit is given
 _USUAL_ITERATION_SECONDS = 8e-6  # for choices that must not depend on the machine's speed
@@ -109,19 +109,23 @@ def load_machine_code_of_fleets() -> None:
 @cache
 def load_machine_code_of_rules(code: str) -> None:
     """Load one version of the machine code for problems with rules; see `load_machine_code_of_fleets`."""
+    search_fleet(make_tiny_instance(code), None, Stopping(iterations=1))
+
+
+def make_tiny_instance(code: str) -> Instance:
+    """Make an instance that needs this version of the machine code."""
     square = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
-    instance = Instance(
+    return Instance(
         square,
         np.array([0, 0, 1, 1]),
         2,
         pickups=np.array([0, 1, 0, 0]),
         partners=np.array([0, 2, 1, 0]) if "shipments" in code else None,
         prizes=np.full(4, 9.0) if "prizes" in code else None,
-        release=np.zeros(4) if "driving" in code or "reloads" in code else None,
+        release=np.arange(4.0) if "driving" in code or "reloads" in code else None,
         speed=1.0,
         vehicles=(VehicleType(2, max_stops=3, fixed_cost=1.0, reload=("depot",) if "reloads" in code else ()),),
     )
-    search_fleet(instance, None, Stopping(iterations=1))
 
 
 def _choose_searcher(
