@@ -22,7 +22,7 @@ from dynaroute.base.memory import (
 from dynaroute.problem.instance import Instance
 from dynaroute.search.improvers import MachineCode, load_machine_code, needs_limits
 from dynaroute.search.rules import name_rules_code
-from dynaroute.solving.options import SolveOptions, choose_search_seconds
+from dynaroute.solving.options import SolveOptions
 from dynaroute.solving.result import StartKind
 
 if TYPE_CHECKING:
@@ -31,12 +31,6 @@ if TYPE_CHECKING:
 __all__ = ["MOST_IN_PAIRS", "Approach", "choose", "choose_together", "load_code"]
 
 MOST_IN_PAIRS = 5000  # customers; below this there is always enough memory, and time for the savings of all pairs
-
-# A default search starts from a policy where that pays; docs/results.md has the figures.
-_LEAST_TO_PAY, _MOST_TO_PAY = 150, 1000  # customers
-_LONGEST_TO_PAY = 30.0  # seconds; the shortest is the default time of a search
-_SHARE_TO_PAY = 0.03  # largest share of the limit for building
-_SECONDS_TO_BUILD = 6e-8  # times n^2 for each route, in numpy on one core
 
 
 @dataclass(frozen=True)
@@ -88,7 +82,7 @@ def choose(instances: Sequence[Instance], options: SolveOptions, *, is_started: 
     has_limits = any(needs_limits(instance, options.objective) for instance in instances)
     if not has_limits and options.total_time is not None and choose_device(options.device).startswith("cuda"):
         return choose_together(instances, options, is_started=is_started)
-    return [_choose_one(instance, options, is_started, len(instances) == 1) for instance in instances]
+    return [_choose_one(instance, options, is_started) for instance in instances]
 
 
 def choose_together(instances: Sequence[Instance], options: SolveOptions, *, is_started: bool) -> list[Approach]:
@@ -112,7 +106,7 @@ def load_code(approaches: Iterable[Approach]) -> None:
     load_machine_code(sorted(frozenset[MachineCode]().union(*(each.machine_code for each in approaches))))
 
 
-def _choose_one(instance: Instance, options: SolveOptions, is_started: bool, is_alone: bool) -> Approach:
+def _choose_one(instance: Instance, options: SolveOptions, is_started: bool) -> Approach:
     code = frozenset(_list_machine_code(instance, options))
     if is_started:
         return Approach("given", machine_code=code)
@@ -128,27 +122,15 @@ def _choose_one(instance: Instance, options: SolveOptions, is_started: bool, is_
         return Approach("savings", machine_code=code, message=message if is_told else "")
     if is_asked:
         return Approach("policy", options.model, machine_code=code)
-    if options.model == "savings" or (options.searches and not (is_alone and _pays(instance, options))):
+    if options.model == "savings" or options.searches:  # from a policy, a search of one core ends no better
         return Approach("savings", machine_code=code)
     from dynaroute.weights.choice import NO_MODEL, choose_model
 
     model = choose_model(instance).name
     if model == NO_MODEL:
         message = "No trained model ships with this version, so savings built the routes."
-        return Approach("savings", machine_code=code, message="" if options.searches else message)
+        return Approach("savings", machine_code=code, message=message)
     return Approach("policy", model, is_compared=True, machine_code=code)
-
-
-def _pays(instance: Instance, options: SolveOptions) -> bool:
-    """Whether a search of one core ends better from a policy's routes, built without PyTorch."""
-    if options.threads not in (None, 1) or options.iterations is not None or options.search_seconds is None:
-        return False  # iterations and a seed determine the routes, whatever the machine
-    if not choose_search_seconds(instance.size) <= options.search_seconds <= _LONGEST_TO_PAY:
-        return False
-    if not _LEAST_TO_PAY <= instance.size <= _MOST_TO_PAY:
-        return False
-    routes = int(instance.demands.sum()) / instance.capacity
-    return _SECONDS_TO_BUILD * instance.size**2 * routes <= _SHARE_TO_PAY * options.search_seconds
 
 
 def _list_machine_code(instance: Instance, options: SolveOptions) -> list[MachineCode]:

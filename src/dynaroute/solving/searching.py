@@ -17,9 +17,8 @@ from dynaroute.search.many import BatchSearchRequest, SideBySide
 from dynaroute.search.search import SearchOutcome
 from dynaroute.solving.building import load_policy, make_strategy, name_policy
 from dynaroute.solving.choose import Approach, load_code
-from dynaroute.solving.options import Decoding, Observers, SolveOptions
+from dynaroute.solving.options import Observers, SolveOptions
 from dynaroute.solving.result import GIVEN, INSERTION, SAVINGS, Result, Start
-from dynaroute.solving.small import load_small_policy
 
 if TYPE_CHECKING:
     from dynaroute.model import Policy
@@ -196,23 +195,15 @@ class _StartRoutesOfAll:
         approach = self.approaches[index]
         if self.starts is not None:
             return _StartRoutes(GIVEN, self.starts[index])
-        if approach.start == "policy" and self.policy is not None:
-            return self._build_by_policy(self.policy, self.instances[index], stopping)
         if approach.start == "policy":
-            return self._build_without_torch(approach, self.instances[index])
+            assert self.policy is not None  # it was loaded before
+            return self._build_by_policy(self.policy, self.instances[index], stopping)
         messages = (approach.message,) if approach.message else ()
         return _StartRoutes(INSERTION if approach.start == "insertion" else SAVINGS, messages=messages)
 
     def is_by_policy(self, index: int) -> bool:
         """Whether a policy built the routes that were found."""
         return self.found[index].start.kind == "policy"
-
-    def _build_without_torch(self, approach: Approach, instance: Instance) -> _StartRoutes:
-        """Build greedy routes with a policy that nobody asked for; savings if PyTorch would be needed."""
-        small = load_small_policy(str(approach.model))
-        if small is None:
-            return _StartRoutes(SAVINGS)
-        return _StartRoutes(Start.by_policy(small.name, Decoding()), small.build(instance))
 
     def _build_by_policy(self, policy: Policy, instance: Instance, stopping: Stopping) -> _StartRoutes:
         from dynaroute.solving.in_time import build_in_time
