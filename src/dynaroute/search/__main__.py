@@ -15,8 +15,10 @@ from dynaroute.search.rules import RulesCode
 if __name__ == "__main__":
     parser = argparse.ArgumentParser("python -m dynaroute.search", description="Compile search code in advance.")
     codes = (*get_args(UsualCode), *get_args(RulesCode))
-    parser.add_argument("code", nargs="*", choices=codes, default=get_args(UsualCode), help="by default the usual code")
-    wanted = parser.parse_args().code
+    parser.add_argument("code", nargs="*", help=f"{', '.join(codes)}; by default the usual code")
+    wanted = parser.parse_args().code or get_args(UsualCode)
+    if unknown := set(wanted).difference(codes):
+        parser.error(f"there is no code {min(unknown)!r}. There are {', '.join(codes)}.")
     began = time.perf_counter()
     load_machine_code(wanted)
     seconds = time.perf_counter() - began
