@@ -32,7 +32,7 @@ SIZE = 100
 COUNT = 100  # of the published instances, for the second table
 SEARCH_SECONDS = 2.0
 
-# found by `dynaroute solve FILE --iterations 8000000 --seed S` for S = 0, 1 and 2 alike, 30 s of one core each
+# found by `dynaroute solve FILE --iterations 8000000 --seed S` for S = 0 and 1 alike
 BEST_FOUND = 14.605232220735338
 _OURS_ON_ALL = {"AM-D, 2OPT": 15.948, "AM-D, best of 8": 15.820}  # on all 10,000; docs/results.md
 
