@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import torch
@@ -13,7 +14,7 @@ from dynaroute.construct.eager import decide
 from dynaroute.model import Policy
 from dynaroute.problem.solution import Solution
 
-TIE = 1e-5
+TIE = 1e-5  # of the largest score, or of 1: single precision rounds in proportion
 
 Score = Callable[[Tensor, StepInfo], Tensor]
 
@@ -41,8 +42,9 @@ def assert_routes_agree(
         parting = next(step for step, (left, right) in enumerate(zip(first, second, strict=False)) if left != right)
         scores = _scores_at(policy, batch, one, index, parting, score)
         best = max(scores.values())
+        hair = TIE * max(1.0, *(abs(score) for score in scores.values() if math.isfinite(score)))
         for node in (first[parting], second[parting]):
-            assert scores[node] > best - TIE, f"instance {index}, step {parting}: {first} or {second}"
+            assert scores[node] > best - hair, f"instance {index}, step {parting}: {first} or {second}"
     return equal
 
 

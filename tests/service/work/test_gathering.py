@@ -203,4 +203,4 @@ def test_the_service_loads_the_code_of_every_usual_search(monkeypatch: pytest.Mo
     monkeypatch.setattr(improvers, "_load", loaded.append)
     Engine("cpu").warm_up()
 
-    assert set(loaded) == {"2opt", "local", "search", "large", "teams", "limits", "rules"}
+    assert set(loaded) == {"2opt", "local", "search", "large", "teams", "limits"}
