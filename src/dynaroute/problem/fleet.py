@@ -6,6 +6,7 @@ from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from itertools import chain, repeat
+from itertools import count as numbers_from
 from numbers import Integral
 from typing import Any
 
@@ -14,7 +15,7 @@ from dynaroute.base.errors import InstanceError
 from dynaroute.problem.places import DEPOT
 from dynaroute.problem.working_day import Break, Overtime, read_amount
 
-__all__ = ["TOLERANCE", "AlikeTypes", "VehicleType", "merge_alike"]
+__all__ = ["TOLERANCE", "AlikeTypes", "VehicleType", "merge_alike", "name_vehicles"]
 
 TOLERANCE = 1e-6  # in the instance's units: smaller excesses of any limit count as rounding errors
 
@@ -192,6 +193,25 @@ class VehicleType:
         limits = (self.count, self.max_duration, self.max_distance, self.shift, self.max_stops)
         is_usual = not (self.rules or self.loading or self.skills or self.max_trips)
         return self.end == DEPOT and is_usual and all(limit is None for limit in limits)
+
+
+def name_vehicles(fleet: Sequence[VehicleType], kinds: Sequence[int]) -> list[str]:
+    """Name the vehicle of each route: the second Sprinter is "Sprinter 2"; types without names are "Vehicle 1" and so on.
+
+    Parameters
+    ----------
+    fleet
+        All types.
+    kinds
+        Index of each route's type.
+    """
+    names: list[str] = []
+    types = {kind.name for kind in fleet}
+    for kind in (fleet[index] for index in kinds):
+        numbered = (f"{kind.name or 'Vehicle'} {number}" for number in numbers_from(2 if kind.name else 1))
+        free = (name for name in numbered if name not in types and name not in names)
+        names.append(kind.name if kind.name and kind.name not in names else next(free))
+    return names
 
 
 @dataclass(frozen=True)

@@ -186,3 +186,14 @@ def test_fleets_that_would_make_a_large_answer_are_refused_everywhere(
         assert answer.status_code == 413, (endpoint, answer.text)
         assert answer.json()["where"]["field"].endswith(field)
         assert len(answer.content) < 2_000
+
+
+def test_a_check_tells_the_timetable_where_asked(client: httpx.Client) -> None:
+    question = {"instance": make_day(), "solution": {"routes": [[1, 2]]}}
+    told = client.post("/v1/check", json={**question, "timetable": True}).json()["timetable"]
+    refused = client.post("/v1/check", json={**question, "timetable": "yes"})
+
+    assert [stop["customer"] for stop in told[0]["stops"]] == [1, 2]
+    assert told[0]["departure"] < told[0]["stops"][0]["arrival"]
+    assert "timetable" not in client.post("/v1/check", json=question).json()
+    assert (refused.status_code, refused.json()["where"]["field"]) == (422, "timetable")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,21 +11,13 @@ import typer
 from dynaroute.base.decimals import plain_number
 from dynaroute.cli.shared.exit_codes import WRONG_SOLUTION
 from dynaroute.cli.shared.options import InstanceArgument, JsonOption
-from dynaroute.cli.shared.output import count_of, print_json, print_line, print_table
+from dynaroute.cli.shared.output import count_of, print_json, print_line, print_table, show_length
 from dynaroute.cli.shared.tables import TableOptions, takes_tables
-
-if TYPE_CHECKING:
-    from dynaroute.problem.instance import Instance
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
-
-from dynaroute.cli.shared.output import show_length
-from dynaroute.problem.fleet import TOLERANCE
+from dynaroute.problem.fleet import TOLERANCE, name_vehicles
 
 if TYPE_CHECKING:
     from dynaroute.problem.instance import Instance
     from dynaroute.problem.timetable import RouteSchedule, Stop
-
 
 MOST_ROWS = 1000
 
@@ -61,6 +54,7 @@ def check(
       dynaroute check day.json plan.json --timetable
     """
     from dynaroute.plans import read_routes
+    from dynaroute.plans.timetable import describe_timetable
     from dynaroute.problem.solution import check as find_violations
     from dynaroute.problem.solution import make_timetable, recompute_cost
 
@@ -75,7 +69,7 @@ def check(
 
     if json:
         found = [violation.to_json() for violation in violations]
-        more = {"timetable": [describe_times(problem, route) for route in times]} if timetable else {}
+        more = {"timetable": describe_timetable(problem, answer) if times else []} if timetable else {}
         print_json({"ok": not violations, "cost": cost, "violations": found, **more})
     elif violations:
         rows = [
@@ -109,37 +103,14 @@ def _show_number(number: int | None) -> str:
     return "" if number is None else str(number)
 
 
-def describe_times(instance: Instance, times: RouteSchedule) -> dict[str, Any]:
-    """Return the times of a route in seconds, under the keys of ``check --timetable --json``."""
-    from dynaroute.problem.timetable import list_breaks
-
-    return {
-        "vehicle": instance.fleet[times.vehicle].name or times.vehicle,
-        "departure": plain_number(times.departure),
-        "end": plain_number(times.end),
-        "distance": plain_number(times.distance),
-        "load": plain_number(instance.shown_demand(times.load)),
-        "stops": [
-            {
-                "customer": stop.customer,
-                "arrival": plain_number(stop.arrival),
-                "waiting": plain_number(stop.waiting),
-                "start": plain_number(stop.start),
-                "leave": plain_number(stop.leave),
-            }
-            for stop in times.stops
-        ],
-        **({"breaks": list_breaks(times)} if times.breaks else {}),
-    }
-
-
 def print_timetable(instance: Instance, timetable: Sequence[RouteSchedule]) -> None:
     """Print each route with one line per stop."""
-    for number, times in enumerate(timetable, start=1):
+    names = name_vehicles(instance.fleet, [times.vehicle for times in timetable])
+    for number, (times, name) in enumerate(zip(timetable, names, strict=True), start=1):
         kind = instance.fleet[times.vehicle]
         ends = "ends" if kind.end == "open" else "back"
         print_line(
-            f"Route {number}{f', {kind.name}' if kind.name else ''}: departs {instance.shown_time(times.departure)}, "
+            f"Route {number}{f', {name}' if kind.name else ''}: departs {instance.shown_time(times.departure)}, "
             f"{ends} {instance.shown_time(times.end)}, {instance.shown_duration(times.duration)}, "
             f"length {show_length(times.distance, instance.unit)}"
         )

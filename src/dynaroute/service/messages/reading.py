@@ -78,10 +78,11 @@ class Problem:
 
 @dataclass(frozen=True)
 class Judgement:
-    """A solution to check, with its instance."""
+    """A solution to check, with its instance, and whether its timetable is wanted."""
 
     instance: Instance
     solution: Solution
+    wants_timetable: bool = False
 
 
 @dataclass(frozen=True)
@@ -133,7 +134,10 @@ def read_judgement(body: bytes, content_type: str, limits: ReadingLimits) -> Jud
     if _media_type(content_type) != JSON:
         _refuse_media_type(content_type, [JSON])
     limits.refuse_large_json(body)
-    document = require_object(_load_strictly(body), "")
+    document = dict(require_object(_load_strictly(body), ""))
+    wants_timetable = document.pop("timetable", False)
+    if not isinstance(wants_timetable, bool):
+        raise FormatError.about("timetable", "the timetable is asked for by true.", "Write true, or leave it out.")
     for key in document.keys() - {"instance", "solution", "ignore"}:
         raise FormatError.about(key, "this key is missing.", "Give instance and solution.")
     problem, answer = require(document, "instance", ""), require(document, "solution", "")
@@ -145,7 +149,7 @@ def read_judgement(body: bytes, content_type: str, limits: ReadingLimits) -> Jud
     with placed(partial(_prefix, "solution")):
         limits.refuse_large_solution(answer, instance.size)
         solution = solution_from_json(answer)
-    return Judgement(instance, solution)
+    return Judgement(instance, solution, wants_timetable)
 
 
 def read_insertion(body: bytes, content_type: str, limits: ReadingLimits) -> tuple[Plan, Customers]:

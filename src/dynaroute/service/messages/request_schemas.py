@@ -329,6 +329,7 @@ class CheckRequest(BaseModel):
 
     instance: InstanceSchema
     solution: SolutionSchema
+    timetable: bool = Field(default=False, description="Whether to answer with the timetable, too.")
     ignore: _Ignored = None
 
 

@@ -24,6 +24,7 @@ __all__ = [
     "ModelsResponse",
     "PlanErrorResponse",
     "SolveResponse",
+    "TimetableRouteSchema",
     "TimingSchema",
     "TracePoint",
     "ViolationSchema",
@@ -190,6 +191,43 @@ class UnservedSchema(ResponseSchema):
     reason: str = Field(description="Why no route serves it, as part of a sentence.")
 
 
+class TimetableStopSchema(ResponseSchema):
+    """One stop of a timetable; times are in seconds, and null where travel times are unknown."""
+
+    customer: int = Field(description="Its number; 0 or above that of the customers where the vehicle loads again.")
+    arrival: float | None
+    waiting: float | None
+    start: float | None = Field(description="Start of service.")
+    leave: float | None
+    windows: list[list[float | None]] = Field(description="Earliest and latest start of service; null for no end.")
+    slack: float | None = Field(
+        description="How much later service may begin within its window; below 0 where it is late."
+    )
+    distance: float = Field(description="Driven so far.")
+    loads: list[float] = Field(
+        description="In each dimension what was delivered so far; with pickups or reloads, what is on board."
+    )
+
+
+class TimetableRouteSchema(ResponseSchema):
+    """One route of a timetable."""
+
+    vehicle: str | int = Field(description="The type, by name or by number from 0.")
+    called: str = Field(description="The vehicle's own name: the second of several vans is van 2.")
+    type: int = Field(description="The type, by number from 0.")
+    cost: float = Field(description="Its length, or money where anything has a price.")
+    departure: float | None
+    end: float | None
+    duration: float | None
+    driving: float | None
+    distance: float
+    load: float = Field(description="The largest load, in the first dimension.")
+    loads: list[float] = Field(description="The largest load in each dimension.")
+    capacities: list[float]
+    stops: list[TimetableStopSchema]
+    breaks: list[BreakSchema] = []
+
+
 class CheckResponse(ResponseSchema):
     """The result of a check."""
 
@@ -201,6 +239,10 @@ class CheckResponse(ResponseSchema):
         description="Customers on no route, and why; absent without any, and if an unknown customer or type is used.",
     )
     left_out: int | None = Field(default=None, description="Number of further violations; absent if all are listed.")
+    timetable: list[TimetableRouteSchema] | None = Field(
+        default=None,
+        description="Each route, stop by stop; absent unless asked for, and if an unknown customer or type is used.",
+    )
 
 
 class InsertionSchema(ResponseSchema):

@@ -17,6 +17,7 @@ from dynaroute.base.decimals import plain_number
 from dynaroute.base.errors import gather_notes
 from dynaroute.formats import instance_to_json
 from dynaroute.plans.changes.insertion import insert_customers, insertions_to_json
+from dynaroute.plans.timetable import describe_timetable
 from dynaroute.problem.solution import check, recompute_cost
 from dynaroute.problem.unserved import explain_unserved
 from dynaroute.service.messages.reading import (
@@ -35,6 +36,7 @@ from dynaroute.service.messages.response_schemas import (
     CheckResponse,
     InsertResponse,
     SolveResponse,
+    TimetableRouteSchema,
     UnservedSchema,
     ViolationSchema,
 )
@@ -87,7 +89,7 @@ def make_solving_router(service: Service) -> APIRouter:
         tags=["check"],
     )
     async def check_solution(request: Request) -> Response:
-        """Check a solution: every customer once, no overload, the stated cost."""
+        """Check a solution: every customer once, no overload, the stated cost; and print its timetable, if asked to."""
         content_type = request.headers.get("content-type", "")
         work = partial(judge, content_type=content_type, limits=limits, largest=largest)
         return reply_json(await service.intake.take(request, work))
@@ -150,7 +152,7 @@ async def _wait_for_disconnect(request: Request) -> None:
 def judge(body: bytes, *, content_type: str, limits: ReadingLimits, largest: int) -> bytes:
     """Check the solution in a body."""
     answer = _judge(read_judgement(body, content_type, limits))
-    absent = {key for key in ("unserved", "left_out") if getattr(answer, key) is None}
+    absent = {key for key in ("unserved", "left_out", "timetable") if getattr(answer, key) is None}
     return write_json(answer.model_dump(exclude=absent), largest)
 
 
@@ -176,6 +178,8 @@ def _judge(judgement: Judgement) -> CheckResponse:
     instance, solution = judgement.instance, judgement.solution
     violations = check(instance, solution)
     has_unknown = any(violation.kind in ("unknown", "no_such_vehicle") for violation in violations)
+    wants_timetable = judgement.wants_timetable and not has_unknown
+    routes = describe_timetable(instance, solution) if wants_timetable else []
     unserved = () if has_unknown else explain_unserved(instance, solution, MOST_VIOLATIONS)
     return CheckResponse(
         ok=not violations,
@@ -184,4 +188,5 @@ def _judge(judgement: Judgement) -> CheckResponse:
         unserved=[UnservedSchema(id=instance.customer_name(found.customer), **asdict(found)) for found in unserved]
         or None,
         left_out=max(0, len(violations) - MOST_VIOLATIONS) or None,
+        timetable=[TimetableRouteSchema(**route) for route in routes] if wants_timetable else None,
     )
