@@ -21,7 +21,7 @@ from dynaroute.plans.files.pdf import format_pdf
 from dynaroute.plans.files.xlsx import format_xlsx_plan
 from dynaroute.plans.plan import Plan
 
-__all__ = ["PLAN_SUFFIXES", "list_sheets", "require_plan_suffix", "write_plan", "write_sheets"]
+__all__ = ["PLAN_SUFFIXES", "format_plan", "list_sheets", "require_plan_suffix", "write_plan", "write_sheets"]
 
 _FORMATS: dict[str, Callable[[Plan], str | bytes]] = {
     ".json": format_json_plan,
@@ -66,8 +66,14 @@ def write_plan(plan: Plan, path: str | os.PathLike[str]) -> None:
         write(plan.solution, file)
         return
     with in_file(os.fspath(path)):
-        content = _FORMATS[suffix](plan)
-    write_bytes(file, content.encode("utf-8", errors="replace") if isinstance(content, str) else content)
+        content = format_plan(plan, suffix)
+    write_bytes(file, content)
+
+
+def format_plan(plan: Plan, suffix: str) -> bytes:
+    """Write a plan in the format of a suffix other than .sol, as the content of a file."""
+    content = _FORMATS[suffix](plan)
+    return content.encode("utf-8", errors="replace") if isinstance(content, str) else content
 
 
 def require_plan_suffix(path: Path) -> str:

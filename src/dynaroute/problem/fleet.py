@@ -196,7 +196,7 @@ class VehicleType:
 
 
 def name_vehicles(fleet: Sequence[VehicleType], kinds: Sequence[int]) -> list[str]:
-    """Name the vehicle of each route: the second Sprinter is "Sprinter 2"; types without names are "Vehicle 1" and so on.
+    """Name each route's vehicle: the second Sprinter is "Sprinter 2"; types without names are "Vehicle 1" and so on.
 
     Parameters
     ----------

@@ -30,6 +30,8 @@ def test_every_endpoint_is_described(client: httpx.Client) -> None:
         "POST /v1/check",
         "POST /v1/convert",
         "POST /v1/insert",
+        "POST /v1/preview",
+        "POST /v1/export",
         "POST /v1/jobs",
         "GET /v1/jobs/{id}",
         "DELETE /v1/jobs/{id}",
@@ -51,7 +53,7 @@ def test_limits_and_models_are_described(client: httpx.Client) -> None:
     assert all(choice["maxItems"] == 1_000 for choice in customers["anyOf"])
 
 
-@pytest.mark.parametrize("path", ["/v1/solve", "/v1/jobs", "/v1/check", "/v1/convert", "/v1/insert"])
+@pytest.mark.parametrize("path", ["/v1/solve", "/v1/jobs", "/v1/check", "/v1/convert", "/v1/insert", "/v1/export"])
 def test_examples_are_answered(client: httpx.Client, path: str) -> None:
     document = client.get("/openapi.json").json()
     content = document["paths"][path]["post"]["requestBody"]["content"]

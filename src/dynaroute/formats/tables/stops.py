@@ -43,7 +43,7 @@ from dynaroute.formats.unsupported import find_request
 from dynaroute.problem.details import Details
 from dynaroute.problem.instance import Instance
 
-__all__ = ["ReadingOptions", "has_header", "has_places", "parse_stops"]
+__all__ = ["ReadingOptions", "find_stops_header", "has_header", "has_places", "parse_stops"]
 
 _GLOBE, _PLANE = ("lat", "lon"), ("x", "y")
 _WANTED = tuple(frozenset((*axes, "demand")) for axes in (_GLOBE, _PLANE, ("position",)))
@@ -88,10 +88,15 @@ class ReadingOptions:
     ignored: Ignored = NOTHING_IGNORED
 
 
+def find_stops_header(grid: Grid, columns: Renames, ignored: Ignored = NOTHING_IGNORED) -> Header:
+    """Find the header of a table of stops; it raises if two columns mean the same."""
+    return find_header(grid, STOPS, columns, _WANTED, ignored)
+
+
 def has_header(grid: Grid, columns: Renames, ignored: Ignored = NOTHING_IGNORED) -> bool:
     """Whether a sheet contains a table of stops, judging by its header."""
     roles = _find_roles(grid, columns, ignored)
-    return roles is None or ("demand" in roles and bool(roles - {"demand", "capacity"}))  # those may be of vehicles
+    return roles is None or ("demand" in roles and bool(roles - {"demand", "capacity", "kind"}))  # or of vehicles
 
 
 def has_places(grid: Grid, columns: Renames, ignored: Ignored = NOTHING_IGNORED) -> bool:
@@ -105,7 +110,7 @@ def _find_roles(grid: Grid, columns: Renames, ignored: Ignored) -> set[str] | No
     if not grid.rows:
         return set()
     try:
-        return set(find_header(grid, STOPS, columns, _WANTED, ignored).columns)
+        return set(find_stops_header(grid, columns, ignored).columns)
     except OptionError:
         return set()  # the user named columns of another sheet
     except DynarouteError:

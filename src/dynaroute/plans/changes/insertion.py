@@ -129,6 +129,7 @@ def insertions_to_json(result: InsertionResult, cost_before: float) -> dict[str,
         "routes": [list(route) for route in solution.routes],
         "ids": [list(map(instance.customer_name, route)) for route in solution.routes],
         "loads": [plain_number(route.load) for route in result.plan.routes],
+        **({} if solution.vehicles is None else {"vehicles": list(solution.vehicles)}),
         "earlier": [asdict(departure) for departure in result.earlier],
     }
 

@@ -10,31 +10,31 @@ from dataclasses import dataclass, replace
 from functools import partial
 from http import HTTPStatus
 from pathlib import PurePosixPath
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast, get_args
 
 from pydantic import ValidationError
 
 from dynaroute.base.decimals import plain_number
 from dynaroute.base.errors import FormatError, OptionError, Where, gather_notes, in_file, placed
-from dynaroute.formats import instance_from_json, parse_vrplib, solution_from_json
+from dynaroute.formats import instance_from_json, solution_from_json
 from dynaroute.formats.ignored import Ignored
 from dynaroute.formats.json.document import load_json, require, require_list, require_object
 from dynaroute.formats.json.ignored import leave_out_of_customers
-from dynaroute.formats.tables.csv import parse_text_table
-from dynaroute.formats.tables.stops import ReadingOptions
-from dynaroute.formats.tables.xlsx import parse_xlsx
-from dynaroute.formats.text import decode_text
-from dynaroute.formats.vrplib.solomon import looks_like_solomon, parse_solomon
+from dynaroute.formats.tables.headers import read_renames
+from dynaroute.formats.text import decode_text, shorten
 from dynaroute.plans.changes.additions import Customers
 from dynaroute.plans.files.json import plan_from_json
 from dynaroute.plans.plan import Plan
 from dynaroute.problem.impossible import refuse_impossible
 from dynaroute.problem.instance import Instance
 from dynaroute.problem.solution import Solution
+from dynaroute.service.messages.file_schemas import PlanFormat
 from dynaroute.service.messages.multipart import read_form
+from dynaroute.service.messages.previews import TableFile
 from dynaroute.service.messages.refusals import RequestError, make_invalid_error, make_large_error
 from dynaroute.service.messages.request_schemas import MOST_NEW_CUSTOMERS, BodyOptions, FileOptions, QueryOptions
 from dynaroute.service.messages.sizes import ReadingLimits
+from dynaroute.service.messages.uploads import TEXT_TABLES, Upload, read_text, refuse_options_of_tables
 
 __all__ = [
     "FORM",
@@ -42,16 +42,17 @@ __all__ = [
     "SUFFIXES",
     "Judgement",
     "Problem",
+    "read_export",
     "read_insertion",
     "read_judgement",
     "read_problem",
     "read_solvable_problem",
+    "read_table_file",
 ]
 
 JSON = "application/json"
 FORM = "multipart/form-data"
 SUFFIXES = {JSON: ".json", "text/csv": ".csv", "text/plain": ".vrp"}
-_TEXT_TABLES = (".csv", ".tsv", ".txt")
 _UPLOADS = (*SUFFIXES.values(), ".tsv", ".txt", ".xlsx")  # in forms, where the file's name tells its format
 
 _CONSTANT = re.compile(r"NaN|Infinity")
@@ -85,16 +86,6 @@ class Judgement:
     wants_timetable: bool = False
 
 
-@dataclass(frozen=True)
-class _Upload:
-    """An uploaded file and its options."""
-
-    content: bytes
-    suffix: str
-    name: str
-    options: dict[str, Any]
-
-
 def read_problem(body: bytes, content_type: str, query: FileOptions, limits: ReadingLimits) -> Problem:
     """Read a problem from a body.
 
@@ -108,7 +99,7 @@ def read_problem(body: bytes, content_type: str, query: FileOptions, limits: Rea
         if upload.suffix == ".json":
             instance, options = _read_document(upload, limits)
         else:
-            instance, options = _read_text(upload, limits)
+            instance, options = read_text(upload, limits)
         limits.refuse_large_instance(instance)
     return Problem(instance, options, tuple(notes))
 
@@ -174,23 +165,60 @@ def read_insertion(body: bytes, content_type: str, limits: ReadingLimits) -> tup
     with placed(partial(_prefix, "plan")):
         given = require_object(require(document, "plan", ""), "")
         problem = require_object(require(given, "instance", ""), "instance")
-        limits.refuse_large_document(problem)
         limits.refuse_customers(len(customers) + len(require_list(problem.get("customers"), "instance.customers")))
-        limits.refuse_large_solution(given, limits.customers)
-        plan = plan_from_json(given)
+        plan = _read_plan(given, problem, limits)
     return plan, leave_out_of_customers(customers, Ignored.of(_read_ignored(document)))
 
 
-def _receive(body: bytes, content_type: str, query: dict[str, Any]) -> _Upload:
+def read_export(body: bytes, content_type: str, limits: ReadingLimits) -> tuple[Plan, PlanFormat]:
+    """Read a plan from a body, and the format of the file to make of it."""
+    if _media_type(content_type) != JSON:
+        _refuse_media_type(content_type, [JSON])
+    limits.refuse_large_json(body)
+    document = require_object(_load_strictly(body), "")
+    for key in document.keys() - {"plan", "format"}:
+        raise FormatError.about(key, "this key is unknown.", "Give plan and format.")
+    format = require(document, "format", "")
+    if format not in get_args(PlanFormat):
+        known = ", ".join(get_args(PlanFormat))
+        raise FormatError.about("format", f"the format {shorten(str(format))} is unknown.", f"Use one of {known}.")
+    with placed(partial(_prefix, "plan")):
+        given = require_object(require(document, "plan", ""), "")
+        problem = require_object(require(given, "instance", ""), "instance")
+        return _read_plan(given, problem, limits), cast("PlanFormat", format)
+
+
+def _read_plan(given: Mapping[str, object], problem: Mapping[str, object], limits: ReadingLimits) -> Plan:
+    limits.refuse_large_document(problem)
+    limits.refuse_large_solution(given, limits.customers)
+    return plan_from_json(given)
+
+
+def read_table_file(body: bytes, content_type: str, query: FileOptions, limits: ReadingLimits) -> TableFile:
+    """Receive a table to look at."""
+    upload = _receive(body, content_type, query.model_dump(exclude_none=True))
+    options = upload.options
+    renames, ignored = read_renames(options.get("columns")), Ignored.of(options.get("ignore", ()))
+    if upload.suffix == ".xlsx":
+        limits.refuse_large_workbook(upload.content)
+        return TableFile(upload.content, True, options.get("sheet"), renames, ignored)
+    if upload.suffix not in TEXT_TABLES:
+        message = f"a {upload.suffix} file is no table."
+        raise FormatError(message, where=Where(file=upload.name, field="file"), remedy="Send it to /v1/convert.")
+    limits.refuse_large_table(decode_text(upload.content))
+    return TableFile(upload.content, False, None, renames, ignored)
+
+
+def _receive(body: bytes, content_type: str, query: dict[str, Any]) -> Upload:
     media_type = _media_type(content_type)
     if media_type == FORM:
         return _unpack_form(body, content_type, query)
     if media_type not in SUFFIXES:
         _refuse_media_type(content_type, [*SUFFIXES, FORM])
-    return _Upload(body, SUFFIXES[media_type], "", query)
+    return Upload(body, SUFFIXES[media_type], "", query)
 
 
-def _unpack_form(body: bytes, content_type: str, query: dict[str, Any]) -> _Upload:
+def _unpack_form(body: bytes, content_type: str, query: dict[str, Any]) -> Upload:
     parts = read_form(body, content_type)
     files = [part for part in parts if part.name == "file"]
     if len(files) != 1:
@@ -211,10 +239,10 @@ def _unpack_form(body: bytes, content_type: str, query: dict[str, Any]) -> _Uplo
             where=Where(file=name, field="file"),
             remedy=f"Use one of {', '.join(_UPLOADS)}.",
         )
-    return _Upload(bytes(files[0].content), suffix, name, _merge(query, options))
+    return Upload(bytes(files[0].content), suffix, name, _merge(query, options))
 
 
-def _read_document(upload: _Upload, limits: ReadingLimits) -> tuple[Instance, dict[str, Any]]:
+def _read_document(upload: Upload, limits: ReadingLimits) -> tuple[Instance, dict[str, Any]]:
     limits.refuse_large_json(upload.content)
     document = dict(require_object(_load_strictly(upload.content), ""))
     options = _merge(upload.options, _read_options(document.pop("options", None)))
@@ -226,35 +254,13 @@ def _read_document(upload: _Upload, limits: ReadingLimits) -> tuple[Instance, di
                 f"{name} is an option, not a part of the problem.",
                 f'Put it into the options: "options": {{"{name}": {example}}}.',
             )
-    if "capacity" in options:
-        _refuse_capacity()
+    refuse_options_of_tables(options)
+    if "speed" in options:
+        message, remedy = "JSON has its own key for the speed.", 'Write "speed": 12.5, in distance units per second.'
+        raise OptionError.about("speed", message, remedy)
     limits.refuse_large_document(document)
     ignored = options.pop("ignore", ())
     return instance_from_json(document, source=upload.name, ignore=ignored), options
-
-
-def _read_text(upload: _Upload, limits: ReadingLimits) -> tuple[Instance, dict[str, Any]]:
-    if not upload.content:
-        raise FormatError("the body is empty.", remedy="Send the file's text.")
-    options = dict(upload.options)
-    capacity, ignored = options.pop("capacity", None), Ignored.of(options.pop("ignore", ()))
-    reading = ReadingOptions(capacity, ignored=ignored)
-    if upload.suffix == ".xlsx":
-        limits.refuse_large_workbook(upload.content)
-        return parse_xlsx(upload.content, reading, upload.name), options
-    text = decode_text(upload.content)
-    if upload.suffix in _TEXT_TABLES and not (upload.suffix == ".txt" and looks_like_solomon(text)):
-        limits.refuse_large_table(text)
-        return parse_text_table(text, reading, upload.name), options
-    if capacity is not None:
-        _refuse_capacity()
-    if ignored.names:
-        _refuse_ignored()
-    if upload.suffix == ".txt":
-        limits.refuse_large_table(text)
-        return parse_solomon(text, source=upload.name), options
-    limits.refuse_large_vrp(text)
-    return parse_vrplib(text, source=upload.name), options
 
 
 def _read_options(data: object) -> dict[str, Any]:
@@ -297,16 +303,6 @@ def _load_strictly(body: bytes) -> object:
 
 def _refuse_constant(constant: str) -> NoReturn:
     raise FormatError(f"{constant} is not JSON.", remedy="Write plain numbers.")
-
-
-def _refuse_capacity() -> NoReturn:
-    message = "this option only applies to tables."
-    raise OptionError.about("capacity", message, "Leave the option out.")
-
-
-def _refuse_ignored() -> NoReturn:
-    message = "this option only applies to tables and JSON."
-    raise OptionError.about("ignore", message, "Leave the option out.")
 
 
 def _read_ignored(document: Mapping[str, object]) -> list[str]:

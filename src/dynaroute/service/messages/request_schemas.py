@@ -16,6 +16,7 @@ from dynaroute.problem.lengths import LONGEST_LENGTH
 from dynaroute.solving.options import DECLARATIONS, Decode, Improve
 
 __all__ = [
+    "EXAMPLE_INSTANCE",
     "BodyOptions",
     "CheckRequest",
     "ConvertResponse",
@@ -23,6 +24,7 @@ __all__ = [
     "InsertRequest",
     "InstanceSchema",
     "OptionsSchema",
+    "PlanSchema",
     "QueryOptions",
     "SolveRequest",
     "UploadRequest",
@@ -51,6 +53,9 @@ _Ignored = Annotated[
         max_length=_MOST_IGNORED,
     ),
 ]
+
+
+_Text = Annotated[str | None, Field(min_length=1, max_length=10 * _LONGEST_NAME)]
 
 
 class OptionsSchema(BaseModel):
@@ -94,8 +99,15 @@ class FileOptions(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
     capacity: float | None = Field(
-        default=None, gt=0, description="Capacity of a vehicle, for a CSV file that does not state it."
+        default=None, gt=0, description="Capacity of a vehicle, for a table that does not state it."
     )
+    sheet: _Text = Field(default=None, description="Sheet of a workbook; by default the first with a header of stops.")
+    vehicles_sheet: _Text = Field(default=None, description="Sheet of a workbook with the types of vehicles.")
+    columns: _Text = Field(
+        default=None,
+        description="Meanings of a table's columns, by heading or letter: Mng=demand,B=lon,C=lat.",
+    )
+    speed: _Text = Field(default=None, description="Speed of vehicles, if the file has no travel times: 40km/h.")
     ignore: _Ignored = None
 
 

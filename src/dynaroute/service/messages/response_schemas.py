@@ -23,6 +23,7 @@ __all__ = [
     "ModelSchema",
     "ModelsResponse",
     "PlanErrorResponse",
+    "ResponseSchema",
     "SolveResponse",
     "TimetableRouteSchema",
     "TimingSchema",
@@ -279,6 +280,9 @@ class InsertResponse(ResponseSchema):
     routes: list[list[int]]
     ids: list[list[str]]
     loads: list[float]
+    vehicles: list[int] | None = Field(
+        default=None, description="The vehicle type of each route, by number from 0; absent without vehicle types."
+    )
     earlier: list[EarlierDepartureSchema] = Field(description="Vehicles that depart earlier than before.")
     messages: list[str] = Field(description="Notes about the plan and the input.")
 

@@ -9,6 +9,7 @@ from fastapi.openapi.utils import get_openapi
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
+from dynaroute.service.messages.file_schemas import ExportRequest, PlanFormat
 from dynaroute.service.messages.request_schemas import (
     CheckRequest,
     InsertRequest,
@@ -24,9 +25,13 @@ __all__ = [
     "CHECK_BODY",
     "CONVERT_BODY",
     "EVENTS_ANSWER",
+    "EXPORT_ANSWER",
+    "EXPORT_BODY",
     "INSERT_BODY",
     "JOB_ANSWER",
+    "MEDIA_TYPES",
     "METRICS_ANSWER",
+    "PREVIEW_BODY",
     "SOLVE_BODY",
     "WRONG_PLAN",
     "describe_api",
@@ -82,6 +87,34 @@ CHECK_BODY: dict[str, Any] = {
 INSERT_BODY: dict[str, Any] = {
     "requestBody": {"required": True, "content": {"application/json": {"schema": _refer(InsertRequest)}}}
 }
+EXPORT_BODY: dict[str, Any] = {
+    "requestBody": {"required": True, "content": {"application/json": {"schema": _refer(ExportRequest)}}}
+}
+PREVIEW_BODY: dict[str, Any] = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            "text/csv": {"schema": {"type": "string", "description": "A .csv file."}, "example": _CSV_EXAMPLE},
+            "multipart/form-data": {"schema": _refer(UploadRequest)},
+        },
+    }
+}
+MEDIA_TYPES: dict[PlanFormat, str] = {
+    "html": "text/html",
+    "pdf": "application/pdf",
+    "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+    "csv": "text/csv",
+    "json": "application/json",
+    "geojson": "application/geo+json",
+    "gpx": "application/gpx+xml",
+    "kml": "application/vnd.google-earth.kml+xml",
+}
+EXPORT_ANSWER: dict[int | str, dict[str, Any]] = {
+    200: {
+        "description": "The file.",
+        "content": {kind: {"schema": {"type": "string", "format": "binary"}} for kind in MEDIA_TYPES.values()},
+    }
+}
 JOB_ANSWER: dict[int | str, dict[str, Any]] = {
     202: {"headers": {"Location": {"description": "Address of the job.", "schema": {"type": "string"}}}}
 }
@@ -135,7 +168,8 @@ def describe_api(application: FastAPI, settings: ServiceSettings) -> dict[str, A
     for path, seconds in (("/v1/solve", settings.solve_seconds), ("/v1/jobs", settings.job_seconds)):
         parameters = _forbid_null(document["paths"][path]["post"]["parameters"])
         _state_limits({parameter["name"]: parameter["schema"] for parameter in parameters}, seconds, settings)
-    _forbid_null(document["paths"]["/v1/convert"]["post"]["parameters"])
+    for path in ("/v1/convert", "/v1/preview"):
+        _forbid_null(document["paths"][path]["post"]["parameters"])
     if settings.token is not None:
         document["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
         document["security"] = [{"token": []}]
@@ -144,7 +178,7 @@ def describe_api(application: FastAPI, settings: ServiceSettings) -> dict[str, A
 
 def _describe_bodies() -> dict[str, Any]:
     _, definitions = models_json_schema(
-        [(model, "validation") for model in (SolveRequest, CheckRequest, InsertRequest, UploadRequest)],
+        [(model, "validation") for model in (SolveRequest, CheckRequest, InsertRequest, ExportRequest, UploadRequest)],
         ref_template="#/components/schemas/{model}",
     )
     schemas: dict[str, Any] = definitions["$defs"]

@@ -24,7 +24,7 @@ from dynaroute.formats.text import shorten
 if TYPE_CHECKING:
     from openpyxl.workbook import Workbook
 
-__all__ = ["cut_workbook", "find_excess", "refuse_other_kinds"]
+__all__ = ["cut_sheets", "cut_workbook", "find_excess", "refuse_other_kinds"]
 
 _BYTES_OF_XML = 10  # bytes of memory for each byte of XML while it is read, which allows 200 MB of XML
 _BYTES_OF_CELL = 200
@@ -108,6 +108,16 @@ def cut_workbook(
         if first is None:
             raise FormatError("the visible sheets are empty.", remedy="Name another sheet: --sheet NAME.")
         return likely or first
+
+
+def cut_sheets(content: bytes) -> list[Grid]:
+    """Read the rows of all visible sheets; as `cut_workbook`, it raises if the workbook cannot be read."""
+    refuse_other_kinds(content)
+    if (excess := find_excess(content)) is not None:
+        raise FormatError(excess, remedy=REMEDY)
+    with _open(content) as workbook:
+        sheets = [found for found in workbook.worksheets if hasattr(found, "iter_rows")]
+        return [_cut_sheet(workbook, found) for found in sheets if found.sheet_state == "visible"]
 
 
 def find_excess(content: bytes, most: int | None = None) -> str | None:
