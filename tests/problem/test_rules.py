@@ -59,6 +59,9 @@ USES: dict[str, dict[str, Any]] = {
     "same_vehicle": {"same_vehicle": ("", "a", "a")},
     "one_of": {"one_of": ("", "a", "a")},
     "not_together": {"not_together": ("", "a", "a")},
+    "beginning": by_vehicle(beginning=(2,), count=1),
+    "locked": {"locked": ((2, 1),)},
+    "usual_vehicles": {"usual_vehicles": [-1, 0, -1], "change_cost": 4.0} | by_vehicle(name="van"),
 }
 
 
@@ -98,6 +101,7 @@ def test_a_rule_that_the_search_does_not_keep_is_refused_by_name(rule: str) -> N
         {"same_vehicle": ("", "", "")},
         {"windows": [[[0, INFINITY]] * 2] * 3},
         {"demands": [[0], [2], [3]]},
+        {"usual_vehicles": [-1, -1, -1]},
         by_vehicle(),
     ],
     ids=str,
@@ -145,6 +149,18 @@ def test_a_field_that_asks_for_nothing_is_absent(absent: dict[str, Any]) -> None
         ("vehicles_forbidden", {"vehicles_forbidden": LIFT}),
         ("same_vehicle", {"same_vehicle": ("", "a")}),
         ("not_together", {"not_together": (1, 2, 3)}),
+        ("beginning", by_vehicle(beginning=(3,), count=1)),
+        ("beginning", by_vehicle(beginning=(0,), count=1)),
+        ("beginning", by_vehicle(beginning=(1, 1), count=1)),
+        ("beginning", by_vehicle(beginning=(1, 2), count=1) | {"locked": ((2, 1),)}),
+        ("locked", {"locked": ((1, 3),)}),
+        ("locked", {"locked": ((1, 2), (2, 1))}),
+        ("locked", {"locked": ((1, 1),)}),
+        ("locked", {"locked": (1, 2)}),
+        ("usual_vehicles", {"usual_vehicles": [-1, 1, 0]} | by_vehicle(name="van")),
+        ("usual_vehicles", {"usual_vehicles": [-1, 0]} | by_vehicle(name="van")),
+        ("usual_vehicles", {"usual_vehicles": [-1, 0, 0], "vehicles": (VehicleType(5, count=1),) * 2}),
+        ("change_cost", {"change_cost": -1}),
     ],
     ids=str,
 )
@@ -200,6 +216,20 @@ def test_skills_and_names_decide_who_may_serve_whom() -> None:
     assert instance.allowed is not None
     assert instance.allowed.tolist() == [[True] * 3, [False, True, False], [False, True, True]]
     assert len(instance.alike_types) == 3  # a and c differ in whom they may serve
+
+
+@pytest.mark.parametrize("fields", [{}, {"count": 2}, {"count": 1, "beginning": 1}, {"count": 1, "beginning": (-1,)}])
+def test_only_one_vehicle_may_have_begun_a_route(fields: dict[str, Any]) -> None:
+    with pytest.raises(InstanceError) as refusal:
+        VehicleType(5, **{"beginning": (1,)} | fields)
+    assert refusal.value.where.field == "beginning"
+
+
+def test_types_that_customers_are_used_to_are_not_alike() -> None:
+    vehicles = (VehicleType(5, "a"), VehicleType(5, "b"), VehicleType(5, "c"))
+    usual = {"vehicles": vehicles, "usual_vehicles": [-1, 1, -1]}
+    assert [each.members for each in make(**usual, change_cost=2).alike_types] == [(0, 2), (1,)]
+    assert len(make(**usual).alike_types) == 1
 
 
 def test_customers_with_a_prize_or_a_priority_are_optional() -> None:

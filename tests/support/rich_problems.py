@@ -143,6 +143,23 @@ def _set_skills(random: Random, count: int, fields: Fields, first: Fields, secon
     fields["vehicles_forbidden"] = (none, *(frozenset({"b"}) if each == 3 else none for each in chosen))
 
 
+def _set_beginning(random: Random, count: int, fields: Fields, first: Fields, second: Fields) -> None:
+    first |= {"count": 1, "beginning": (1, 2)[: int(random.integers(1, 3))]}
+
+
+def _set_locked(random: Random, count: int, fields: Fields, first: Fields, second: Fields) -> None:
+    """Lock legs that a beginning of customers 1 and 2 allows."""
+    nodes = [*range(len(first.get("beginning", (1,))), count + 1)]
+    fields["locked"] = ((nodes[0], nodes[1]),) if len(nodes) > 1 else ()
+    if len(nodes) > 3 and random.random() < 0.5:
+        fields["locked"] += ((nodes[2 - int(random.integers(2))], nodes[3]),)
+
+
+def _set_usual_vehicles(random: Random, count: int, fields: Fields, *_: Fields) -> None:
+    fields["usual_vehicles"] = np.array([-1, 0, *random.integers(-1, 2, count - 1)])
+    fields["change_cost"] = 7.5
+
+
 # In the order in which `sorted` gives their names; a maker may change what an earlier one set.
 RULE_MAKERS: dict[str, Callable[..., object]] = {
     "a window": _set_one_window,
@@ -152,6 +169,7 @@ RULE_MAKERS: dict[str, Callable[..., object]] = {
     "backhauls_last": lambda random, count, fields, *_: fields.update(
         {"backhauls": "last", "pickups": np.array([0, *random.integers(0, 3, count)])}
     ),
+    "beginning": _set_beginning,
     "breaks": lambda random, count, fields, first, second: (
         first.update(breaks=(Break(10, (30, 45)),)),
         second.update(breaks=(Break(7, after_driving=60), Break(5, (10, 40)))),
@@ -160,6 +178,7 @@ RULE_MAKERS: dict[str, Callable[..., object]] = {
     "initial_load": _set_vehicle(initial_load=3),
     "late_costs": _set_some("late_costs", lambda random: float(random.integers(1, 5)), math.inf),
     "limits": _set_vehicle(max_duration=120, shift=(5, 250), max_stops=4),
+    "locked": _set_locked,
     "max_driving": _set_vehicle(max_driving=90),
     "not_together": _set_labels("not_together"),
     "one_of": _set_labels("one_of"),
@@ -175,6 +194,7 @@ RULE_MAKERS: dict[str, Callable[..., object]] = {
     "shipments": _set_shipments,
     "skills": _set_skills,
     "speed_factor": _set_vehicle(speed_factor=0.5),
+    "usual_vehicles": _set_usual_vehicles,
     "windows": _set_windows,
     "z dimensions": _set_dimensions,
 }

@@ -83,6 +83,8 @@ def report(seed: int) -> dict[str, object]:
         return {"seed": seed, "rules": chosen, "violations": [], "excess": 0.0}
     solution = search_fleet(instance, None, Stopping(iterations=_ITERATIONS), seed=seed).solution
     best = find_best_price(instance)
+    if math.isinf(best):  # a beginning that breaks a rule, which no plan can mend
+        return {"seed": seed, "rules": chosen, "violations": [], "excess": 0.0}
     wrong = [violation.message for violation in check(instance, solution) if violation.kind != "missing"]
     excess = price_with_absence(instance, solution) - best
     if "reload" in instance.rules:

@@ -13,6 +13,7 @@ __all__ = [
     "DepotPosition",
     "Metric",
     "Objective",
+    "OpenKind",
     "OptimiserName",
     "PolicyName",
     "ProverName",
@@ -30,16 +31,14 @@ Metric = Literal["euclidean", "great_circle"]
 RouteEnd = Literal["depot", "open"]
 Backhauls = Literal["mixed", "last", "strict"]
 Objective = Literal["distance", "vehicles"]
-ViolationKind = Literal[
-    "unknown",
+# what the best plan found in time may violate, if the plan says so; everything else contradicts the plan itself
+OpenKind = Literal[
     "missing",
-    "repeated",
     "overload",
     "late",
     "too_long",
     "too_far",
     "too_many_stops",
-    "no_such_vehicle",
     "fleet",
     "break",
     "skill",
@@ -51,11 +50,9 @@ ViolationKind = Literal[
     "driving",
     "place",
     "backhaul",
-    "cost",
-    "ids",
-    "loads",
-    "unserved",
+    "frozen",
 ]
+ViolationKind = Literal[OpenKind, "unknown", "repeated", "no_such_vehicle", "cost", "ids", "loads", "unserved"]
 
 CustomerPositions = Literal["uniform", "clustered", "mixed"]
 DepotPosition = Literal["centre", "corner", "random"]

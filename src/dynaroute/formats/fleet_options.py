@@ -117,8 +117,13 @@ def use_vehicles(instance: Instance, vehicles: VehicleList) -> Instance:
     scale = max(instance.demand_scale, vehicles.scale)  # both are powers of ten
     metres = 1000.0 if vehicles.is_per_km and instance.unit == "m" else 1.0
     demand_factor, factor = scale // instance.demand_scale, scale // vehicles.scale
+    usual = instance.usual_vehicles
+    if usual is not None:  # the same vehicles may be in other places
+        places = {kind.name: place for place, kind in enumerate(vehicles.types) if kind.name}
+        usual = np.array([places.get(instance.fleet[kind].name, -1) if kind >= 0 else -1 for kind in usual.tolist()])
     return replace(
         instance,
+        usual_vehicles=usual,
         demands=instance.demands * demand_factor,
         pickups=None if instance.pickups is None else instance.pickups * demand_factor,
         demand_scale=scale,

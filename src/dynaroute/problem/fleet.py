@@ -76,6 +76,9 @@ class VehicleType:
         Load on board at departure that stays until it loads again, or to the end.
     profile
         Name of the profile of travel times and distances; empty for the usual one.
+    beginning
+        The stops with which the route of the only vehicle of this type begins, in this order, because they have been
+        made already: customers, and nodes where it loads again. It drives even if nothing follows.
 
     Raises
     ------
@@ -106,6 +109,7 @@ class VehicleType:
     skills: frozenset[str] = frozenset()
     initial_load: int | tuple[int, ...] = 0
     profile: str = ""
+    beginning: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         self._set("capacity", _read_capacity(self.capacity))
@@ -145,6 +149,7 @@ class VehicleType:
         if self.max_trips is not None and self.max_trips > 1 and not self.reload:
             message = f"there may be {self.max_trips} trips, but no place to load again."
             raise InstanceError.about("max_trips", message, 'Say where: reload ("depot",), or leave it out.')
+        self._set("beginning", _read_beginning(self.beginning, self.count))
 
     def _set(self, field: str, value: object) -> None:
         object.__setattr__(self, field, value)  # the class is frozen, but its constructor may still set fields
@@ -184,6 +189,7 @@ class VehicleType:
             "reload": bool(self.reload),
             "initial_load": any(self.initial_loads),
             "profile": bool(self.profile),
+            "beginning": bool(self.beginning),
         }
         return frozenset(name for name, is_there in found.items() if is_there)
 
@@ -284,6 +290,17 @@ def _read_initial_load(value: Any, capacities: tuple[int, ...]) -> int | tuple[i
             message = f"the load at the start {show_number(load)} is not a whole number from 0 to the capacity."
             raise InstanceError.about("initial_load", message, "Give one, or leave it out.")
     return int(loads[0]) if len(loads) == 1 else tuple(map(int, loads))
+
+
+def _read_beginning(values: Any, count: int | None) -> tuple[int, ...]:
+    stops = tuple(values) if isinstance(values, tuple | list) else (None,)
+    if any(isinstance(stop, bool) or not isinstance(stop, Integral) or int(stop) < 0 for stop in stops):
+        message = f"the beginning {values!r} is not a list of stops."
+        raise InstanceError.about("beginning", message, "Give the numbers of customers, or leave it out.")
+    if stops and count != 1:
+        message = "a route has a beginning, but its type does not have exactly one vehicle."
+        raise InstanceError.about("beginning", message, "Give each vehicle that has begun a type with count 1.")
+    return tuple(map(int, stops))
 
 
 def _read_tuple(values: Any, kind: type, field: str) -> tuple[Any, ...]:

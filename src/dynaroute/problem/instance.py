@@ -50,6 +50,7 @@ from dynaroute.problem.checks.fields import (
     refuse_unknown_choice,
     refuse_vanishing_lengths,
 )
+from dynaroute.problem.checks.frozen import read_change_cost, read_locked, read_usual_vehicles, refuse_beginnings
 from dynaroute.problem.details import Details
 from dynaroute.problem.fleet import AlikeTypes, VehicleType, merge_alike
 from dynaroute.problem.lengths import great_circle, round_lengths, straight_line
@@ -68,8 +69,10 @@ _COMPARED = (
     "vehicles_allowed",
     "vehicles_forbidden",
     *_LABELS,
+    "locked",
+    "change_cost",
 )
-_WISHES = ("pickups", "partners", "max_ride", "prizes", "priorities", "late_costs", "release")
+_WISHES = ("pickups", "partners", "max_ride", "prizes", "priorities", "late_costs", "release", "usual_vehicles")
 _RELAXING = ("reload", "shipments", "one_of")  # with these a vehicle may serve more than it holds, or need not
 
 
@@ -150,6 +153,12 @@ class Instance:
     same_vehicle, one_of, not_together
         For each node a label: equal ones are on the same route; alternatives of which one is served; on different
         routes. Empty for none.
+    locked
+        Pairs of customers of whom the second follows directly after the first, on the same route.
+    usual_vehicles
+        (n + 1,) index of the vehicle type that served each customer in the plan before; -1 for none.
+    change_cost
+        Price of each customer that is served by another type than before.
 
     Raises
     ------
@@ -189,6 +198,9 @@ class Instance:
     same_vehicle: tuple[str, ...] | None = None
     one_of: tuple[str, ...] | None = None
     not_together: tuple[str, ...] | None = None
+    locked: tuple[tuple[int, int], ...] = ()
+    usual_vehicles: NDArray[np.intp] | None = None
+    change_cost: float = 0.0
 
     def __post_init__(self) -> None:
         refuse_unknown_choice(self.rounding, get_args(Rounding), "rounding")
@@ -299,10 +311,20 @@ class Instance:
             self._set(field, sets)
             if field != "skills":
                 refuse_unknown_vehicles(sets, self.vehicles or (), field)
-        for field in ("same_vehicle", "one_of", "not_together"):
+        for field in _LABELS:
             labels = getattr(self, field)
             self._set(field, None if labels is None else read_labels(labels, count, field))
+        self._set_what_was_before(count)
         _ = self.is_pickup  # refuses shipments whose amounts differ
+
+    def _set_what_was_before(self, count: int) -> None:
+        """Read what a plan before fixes or makes dearer to change."""
+        fleet = self.vehicles or (VehicleType(self.capacity),)
+        self._set("locked", read_locked(self.locked, count))
+        refuse_beginnings(fleet, count, self.places, self.locked)
+        usual = None if self.usual_vehicles is None else read_usual_vehicles(self.usual_vehicles, count, fleet)
+        self._set("usual_vehicles", None if usual is None else freeze(usual))
+        self._set("change_cost", read_change_cost(self.change_cost))
 
     def _set(self, field: str, value: object) -> None:
         object.__setattr__(self, field, value)  # the class is frozen, but its constructor may still set fields
@@ -355,6 +377,8 @@ class Instance:
             "windows": self.windows is not None and self.windows.ndim == 3,
             "skills": self.allowed is not None,
             "places": bool(self.places),
+            "locked": bool(self.locked),
+            "usual_vehicles": self.prices_changes,
         }
         if self.partners is not None and self.pickups is not None:
             found["pickups"] = bool(self.pickups[self.partners == 0].any())
@@ -367,8 +391,13 @@ class Instance:
     @cached_property
     def is_priced(self) -> bool:
         """Whether the cost is money: there is a price of a vehicle, of lateness or of a customer left out."""
-        is_priced_customer = self.prizes is not None or self.late_costs is not None
+        is_priced_customer = self.prizes is not None or self.late_costs is not None or self.prices_changes
         return is_priced_customer or any(vehicle.is_priced for vehicle in self.vehicles or ())
+
+    @property
+    def prices_changes(self) -> bool:
+        """Whether it costs something if another type of vehicle serves a customer than before."""
+        return self.usual_vehicles is not None and self.change_cost > 0
 
     @cached_property
     def optional(self) -> NDArray[np.bool_] | None:
@@ -431,7 +460,10 @@ class Instance:
     @cached_property
     def alike_types(self) -> tuple[AlikeTypes, ...]:
         """The vehicle types, those that differ only in name and number as one."""
-        return merge_alike(self.fleet, None if self.allowed is None else [row.tobytes() for row in self.allowed.T])
+        allowed = np.ones((1, len(self.fleet)), dtype=bool) if self.allowed is None else self.allowed
+        used = set(self.usual_vehicles.tolist()) if self.usual_vehicles is not None and self.prices_changes else set()
+        usual = (index if index in used else -1 for index in range(len(self.fleet)))
+        return merge_alike(self.fleet, list(zip(map(np.ndarray.tobytes, allowed.T), usual, strict=True)))
 
     @cached_property
     def has_times(self) -> bool:

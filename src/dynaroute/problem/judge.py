@@ -41,6 +41,10 @@ def judge_fleet(instance: Instance, types: Sequence[int], names: Sequence[str] |
             shown = f"type {index + 1}" if names is None else repr(names[number - 1])
             message = f"Route {number} uses a vehicle of {shown}, but there is no such type."
             yield Violation("no_such_vehicle", message, number)
+    for index, kind in enumerate(fleet):
+        if kind.beginning and index not in types:
+            message = f"{kind.name or f'The vehicle of type {index + 1}'} has begun its route, but drives none."
+            yield Violation("frozen", message, None, next(iter(kind.beginning)) or None)
     for index, used in sorted(Counter(types).items()):
         count = fleet[index].count if 0 <= index < len(fleet) else None
         if count is not None and used > count:

@@ -5,34 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar, get_args
 
-from dynaroute.base.vocabulary import ViolationKind
+from dynaroute.base.vocabulary import OpenKind, ViolationKind
 
 __all__ = ["NO_STATEMENTS", "OPEN_KINDS", "StatedViolation", "Statements"]
 
 Item = TypeVar("Item")
 
-# What the best plan found in time may violate, if the plan says so. Everything else contradicts the plan itself.
-OPEN_KINDS: tuple[ViolationKind, ...] = (
-    "missing",
-    "overload",
-    "late",
-    "too_long",
-    "too_far",
-    "too_many_stops",
-    "fleet",
-    "break",
-    "skill",
-    "pair",
-    "ride",
-    "reload",
-    "release",
-    "group",
-    "driving",
-    "place",
-    "backhaul",
-)
+OPEN_KINDS: tuple[OpenKind, ...] = get_args(OpenKind)
 
 
 class StatedViolation(NamedTuple):

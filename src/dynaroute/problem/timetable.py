@@ -218,6 +218,9 @@ def price_routes(instance: Instance, routes: Sequence[_Route], kinds: Sequence[i
         price = vehicle.fixed_cost + vehicle.distance_cost * length
         if vehicle.time_cost > 0 or vehicle.overtime is not None or instance.late_costs is not None:
             price += time_route(instance, route, kind).price(vehicle)
+        if instance.usual_vehicles is not None:
+            usual = instance.usual_vehicles[[node for node in route if node <= instance.size]]
+            price += instance.change_cost * int(((usual >= 0) & (usual != kind)).sum())
         prices.append(price)
     return prices
 

@@ -119,6 +119,21 @@ def test_a_shipment_is_two_customers() -> None:
     assert instance_from_json({**DAY, "customers": [], "shipments": [DESK]}).size == 2
 
 
+def test_what_a_plan_before_fixes_is_read_by_ids() -> None:
+    instance = instance_from_json(
+        day(
+            {"id": "Anna", "usual_vehicle": "van"},
+            {"count": 1, "beginning": ["Anna"]},
+            locked=[["Anna", 1]],
+            change_cost=4,
+        )
+    )
+    assert instance.fleet[0].beginning == (2,)
+    assert instance.locked == ((2, 1),)
+    assert instance.usual_vehicles is not None
+    assert (instance.usual_vehicles.tolist(), instance.change_cost) == ([-1, -1, 0], 4)
+
+
 def test_an_optional_customer_has_the_lowest_priority() -> None:
     instance = instance_from_json(day(customer={"optional": True}))
     assert instance.priorities is not None
@@ -180,6 +195,16 @@ def test_an_optional_customer_has_the_lowest_priority() -> None:
                 customers=[CUSTOMER | {"demand": {"kg": 1}}, OTHER | {"demand": {"cbm": 1}}],
             ),
         ),
+        ("vehicles[0].beginning[1]", day(van={"beginning": ["1", "nobody"], "count": 1})),
+        ("vehicles[0].beginning", day(van={"beginning": ["1"]})),
+        ("vehicles[0].beginning", day(van={"beginning": "1", "count": 1})),
+        ("beginning", day(van={"beginning": ["1", 1], "count": 1})),
+        ("locked[0][1]", day(locked=[["1", "nobody"]])),
+        ("locked", day(locked=[["1"]])),
+        ("locked", day(locked=[["1", "2"], ["2", "1"]])),
+        ("customers[1].usual_vehicle", day({"usual_vehicle": "lorry"})),
+        ("change_cost", day(change_cost="much")),
+        ("change_cost", day(change_cost=-2)),
         ("shipments[0].pickup", day(shipments=[{"delivery": STOP}])),
         ("shipments[0].pickup.x", day(shipments=[{"pickup": {"y": 1}, "delivery": STOP}])),
         ("shipments[0].demand", day(shipments=[{"pickup": STOP, "delivery": STOP, "demand": "much"}])),

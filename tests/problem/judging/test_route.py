@@ -145,6 +145,15 @@ CASES: dict[str, tuple[Instance, list[tuple[int, ...]], list[tuple[int, ...]], s
         [(1, 2), (3,)],
         "late",
     ),
+    "a beginning": (line(van(beginning=(2, 1), count=1)), [(2, 1, 3)], [(2, 3, 1)], "frozen"),
+    "a beginning of another route": (
+        line((VehicleType(9, "a", count=1), VehicleType(9, "b", count=1, beginning=(3,)))),
+        [(1, 2), (3,)],
+        [(1, 2, 3)],
+        "frozen",
+    ),
+    "a locked leg": (line(locked=((3, 1),)), [(3, 1, 2)], [(1, 2, 3)], "frozen"),
+    "half of a locked leg": (line(locked=((3, 1),)), [(2,)], [(2, 1)], "frozen"),
     "a ride": (
         line(demands=[0, 0, 0, 4], pickups=[0, 4, 0, 0], partners=[0, 3, 0, 1], max_ride=[FREE, 25, FREE, FREE]),
         [(1, 2, 3)],
@@ -203,6 +212,14 @@ def test_the_cost_is_money_as_soon_as_anything_has_a_price() -> None:
     assert plan.cost(instance) == 100 + 120 + 30 + 30 + 7
     assert check(instance, Solution(plan.routes, stated_cost=287)) == []
     assert [found.kind for found in check(instance, Solution(plan.routes, stated_cost=60))] == ["cost"]
+
+
+def test_a_customer_served_by_another_vehicle_than_before_has_a_price() -> None:
+    vehicles = (VehicleType(9, "a"), VehicleType(9, "b"))
+    instance = line(vehicles, usual_vehicles=[-1, 0, 1, -1], change_cost=5)
+    plan = Solution(((1, 2, 3),), vehicles=(0,))
+    assert plan.cost(instance) == 60 + 5
+    assert [found.kind for found in check(instance, Solution(plan.routes, stated_cost=60, vehicles=(0,)))] == ["cost"]
 
 
 def test_lateness_at_a_price_costs_by_the_second() -> None:

@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import replace
 from decimal import Decimal
 from functools import partial
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from dynaroute.base.decimals import count_decimals, plain_number, scale_to_integ
 from dynaroute.base.errors import FormatError, InstanceError, Where, placed
 from dynaroute.formats.fleet_options import VehicleList
 from dynaroute.formats.json.document import read_number, require, require_list, require_object
+from dynaroute.formats.json.frozen import frozen_to_json
 from dynaroute.formats.json.requests import refuse_keys
 from dynaroute.formats.json.rules import AIMS, amount_to_json, read_amounts, refuse_aims, write_json_rules
 from dynaroute.formats.json.times import read_seconds, read_window
@@ -39,6 +41,7 @@ __all__ = [
 ]
 
 VERSION = 3  # of documents that use rules; 2 of those that use only what else is here
+NO_STOPS: Mapping[str, int] = MappingProxyType({})
 _VEHICLE_KEYS = (
     frozenset({"name", "capacity", "count", "max_duration", "max_distance", "shift", "max_stops"}) | VEHICLE_RULE_KEYS
 )
@@ -62,6 +65,7 @@ def read_json_vehicles(
     metres: float = 1.0,
     places: Collection[str] = (),
     depot: str = "",
+    stops: Mapping[str, int] = NO_STOPS,
 ) -> VehicleList | None:
     """Read the vehicle types; None if there are none.
 
@@ -75,6 +79,8 @@ def read_json_vehicles(
         How many units of distance the price of one is for: 1000 where they are metres.
     places, depot
         Names of further places, and of the first depot.
+    stops
+        The node of each id, for beginnings of routes.
     """
     if value is None:
         return None
@@ -105,7 +111,7 @@ def read_json_vehicles(
     for index, item in enumerate(items):
         path = f"vehicles[{index}]"
         with placed(partial(_place_in_vehicle, path)):
-            rules = read_vehicle_rules(item, path, metres=metres, places=places, depot=depot)
+            rules = read_vehicle_rules(item, path, metres=metres, places=places, depot=depot, stops=stops)
         if any(of_each[len(items) + index]):
             rules["initial_load"] = of_each[len(items) + index]
         types.append(_read_vehicle(index, item, of_each[index], rules))
@@ -209,7 +215,8 @@ def write_json_fleet(instance: Instance, document: dict[str, object], nodes: Seq
     if set(document) != before or instance.service is not None or instance.windows is not None:
         document["version"] = 2
     write_json_rules(instance, document, nodes)
-    if instance.rules or instance.dimensions is not None:
+    frozen_to_json(instance, document, nodes)
+    if instance.rules or instance.dimensions is not None or instance.change_cost or instance.usual_vehicles is not None:
         document["version"] = VERSION
 
 
@@ -229,6 +236,8 @@ def _vehicle_to_json(instance: Instance, vehicle: VehicleType) -> dict[str, obje
         document["shift"] = list(map(plain_number, vehicle.shift))
     if any(vehicle.initial_loads):
         document["initial_load"] = amount_to_json(instance, np.array(vehicle.initial_loads))
+    if vehicle.beginning:
+        document["beginning"] = list(map(instance.customer_name, vehicle.beginning))
     return document | vehicle_rules_to_json(vehicle, 1000.0 if instance.unit == "m" else 1.0)
 
 

@@ -43,6 +43,7 @@ from dynaroute.formats.json.fleet import (
     read_json_windows,
     write_json_fleet,
 )
+from dynaroute.formats.json.frozen import name_stops, read_frozen
 from dynaroute.formats.json.ignored import leave_out, refuse_unknown_keys
 from dynaroute.formats.json.nodes import (
     GLOBE,
@@ -102,6 +103,8 @@ _KEYS = frozenset(
         "depots",
         "shipments",
         "backhauls",
+        "locked",
+        "change_cost",
     }
 )
 
@@ -269,7 +272,8 @@ def _build_instance(
     depot = read_depot_name(nodes[0].get("id"))
     metres = 1000.0 if axes == GLOBE and document.get("distances") is None else 1.0
     known = [place.name for place in places]
-    vehicles = read_json_vehicles(_list_vehicles(document, dimensions), dimensions, metres, known, depot)
+    stops = name_stops(names, len(nodes) - 1, places, depot)
+    vehicles = read_json_vehicles(_list_vehicles(document, dimensions), dimensions, metres, known, depot, stops)
     with placed(_place):
         amounts = _read_quantities(document, nodes, paths, names, vehicles, dimensions)
         count = len(nodes) + len(places)
@@ -296,7 +300,9 @@ def _build_instance(
             depot_name=depot,
         )
         instance = instance if vehicles is None else use_vehicles(instance, vehicles)
-        return replace(instance, **read_wishes(nodes, paths)) if has_rules else instance
+        wishes = read_wishes(nodes, paths) if has_rules else {}
+        wishes |= read_frozen(document, nodes, paths, instance.fleet, stops)
+        return replace(instance, **wishes) if wishes else instance
 
 
 def _read_dimensions(document: Mapping[str, object]) -> tuple[str, ...] | None:

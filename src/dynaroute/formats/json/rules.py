@@ -47,7 +47,9 @@ _NUMBERS: dict[str, tuple[str, float, float]] = {  # by key: the field, its valu
     "late_cost": ("late_costs", math.inf, PER_HOUR),
 }
 _TIMES = {"release": ("release", 0.0), "max_ride": ("max_ride", math.inf)}
-RULE_KEYS = frozenset({"pickup", "shipment", "optional", "windows", *_WORDS, *_LABELS, *_NUMBERS, *_TIMES})
+RULE_KEYS = frozenset(
+    {"pickup", "shipment", "optional", "windows", "usual_vehicle", *_WORDS, *_LABELS, *_NUMBERS, *_TIMES}
+)
 SHIPMENT_KEYS = frozenset({"id", "pickup", "delivery", "demand", "prize", "priority", "max_ride"})
 _PLACE_KEYS = frozenset({"id", "name", "x", "y", "lat", "lon", "window", "loading"})
 AIMS: dict[str, frozenset[str]] = {  # what is understood, but not planned yet
@@ -307,7 +309,7 @@ def place_rules(where: Where, path_of: Callable[[int], str]) -> Where:
     """Translate a field of an instance into the key of a customer."""
     keys = {"pickups": "pickup", "partners": "shipment", **{key: key for key in _LABELS}}
     keys |= {field: key for key, (field, *_) in _NUMBERS.items()} | {field: key for key, field in _WORDS.items()}
-    keys |= {field: key for key, (field, _) in _TIMES.items()}
+    keys |= {field: key for key, (field, _) in _TIMES.items()} | {"usual_vehicles": "usual_vehicle"}
     key = keys.get(where.field or "")
     return where if key is None else replace(where, field=f"{path_of(where.customer or 0)}.{key}")
 

@@ -10,6 +10,7 @@ from dynaroute.base.decimals import plain_number
 from dynaroute.base.errors import FormatError, InstanceError, Where
 from dynaroute.base.vocabulary import join_with_or
 from dynaroute.formats.json.document import read_number, require, require_list, require_object
+from dynaroute.formats.json.frozen import read_stops
 from dynaroute.formats.json.rules import PER_HOUR, read_words
 from dynaroute.formats.json.times import read_seconds, read_window
 from dynaroute.problem.fleet import VehicleType
@@ -21,13 +22,31 @@ __all__ = ["VEHICLE_RULE_KEYS", "read_vehicle_rules", "vehicle_rules_to_json"]
 _AMOUNTS = ("fixed_cost", "distance_cost", "time_cost", "speed_factor", "service_factor")
 _TIMES = ("max_driving", "loading")
 VEHICLE_RULE_KEYS = frozenset(
-    {*_AMOUNTS, *_TIMES, "overtime", "start", "end", "breaks", "reload", "max_trips", "skills", "initial_load"}
+    {
+        *_AMOUNTS,
+        *_TIMES,
+        "overtime",
+        "start",
+        "end",
+        "breaks",
+        "reload",
+        "max_trips",
+        "skills",
+        "initial_load",
+        "beginning",
+    }
 )
 _BREAK_KEYS = {"duration", "window", "after_driving"}
 
 
 def read_vehicle_rules(
-    item: Mapping[str, object], path: str, *, metres: float, places: Collection[str], depot: str
+    item: Mapping[str, object],
+    path: str,
+    *,
+    metres: float,
+    places: Collection[str],
+    depot: str,
+    stops: Mapping[str, int],
 ) -> dict[str, Any]:
     """Read the fields of a vehicle type that rules give.
 
@@ -39,6 +58,8 @@ def read_vehicle_rules(
         How many units of distance the price of one is for: 1000 where they are metres.
     places, depot
         Names of the further places, and of the first depot.
+    stops
+        The node of each id.
     """
     units = {"distance_cost": metres, "time_cost": PER_HOUR}
     given: dict[str, Any] = {
@@ -63,6 +84,8 @@ def read_vehicle_rules(
         given["breaks"] = tuple(_read_break(each, f"{path}.breaks[{index}]") for index, each in enumerate(listed))
     if item.get("skills") is not None:
         given["skills"] = read_words(item["skills"], f"{path}.skills")
+    if item.get("beginning") is not None:
+        given["beginning"] = read_stops(item["beginning"], f"{path}.beginning", stops)
     return given
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 
 from dynaroute.problem.instance import Instance
 from dynaroute.problem.judging.route import Violation
@@ -55,12 +56,25 @@ def judge_groups(instance: Instance, routes: Sequence[Sequence[int]]) -> Iterato
         if len(served) > 1 or not (served or is_optional):
             message = f"Of the alternatives {label}, {len(served)} are served instead of one."
             yield Violation("group", message, None, served[1] if served else members[0])
+    yield from _judge_locked(instance, routes, route_of)
     if instance.partners is None:
         return
     for node, partner in enumerate(instance.partners.tolist()):
         if partner and node not in route_of and partner in route_of and _may_be_left_out(instance, node):
             message = f"{instance.called(partner)} is served, but {instance.called(node)} of the same shipment is not."
             yield Violation("pair", message[0].upper() + message[1:], route_of[partner], partner)
+
+
+def _judge_locked(
+    instance: Instance, routes: Sequence[Sequence[int]], route_of: Mapping[int, int]
+) -> Iterator[Violation]:
+    """Find legs that were fixed, but are not driven."""
+    legs = {leg for route in routes for leg in pairwise(route)}
+    for first, second in instance.locked:
+        if (first, second) not in legs and (first in route_of or second in route_of):
+            message = f"{instance.called(second)} does not follow directly after {instance.called(first)}."
+            number = route_of.get(second, route_of.get(first))
+            yield Violation("frozen", message[0].upper() + message[1:], number, second)
 
 
 def price_left_out(instance: Instance, routes: Sequence[Sequence[int]]) -> float:

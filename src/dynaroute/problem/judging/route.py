@@ -27,8 +27,9 @@ class Violation:
     kind
         What is wrong: an unknown, missing or repeated customer; overload; late at a customer or at the end; too long in
         time; too far in distance; too many stops; an unknown vehicle type; more vehicles of a type than there are; a
-        break, skill, pair, ride, reload, group, driving time, place or backhaul against the rules; or a false statement
-        of a file: a cost, ids, loads or unserved customers that do not fit its routes.
+        break, skill, pair, ride, reload, group, driving time, place or backhaul against the rules; a beginning or a leg
+        that was fixed; or a false statement of a file: a cost, ids, loads or unserved customers that do not fit its
+        routes.
     message
         A description of the violation.
     route
@@ -66,6 +67,7 @@ def judge_route(instance: Instance, number: int, route: _Route, vehicle: Vehicle
         yield from _judge_skills(instance, number, route, vehicle)
         yield from _judge_pairs(instance, number, route)
         yield from _judge_backhauls(instance, number, route)
+        yield from _judge_beginning(instance, number, route, vehicle)
     if instance.has_times:
         yield from _judge_times(instance, number, route, vehicle)
 
@@ -75,11 +77,20 @@ def price_route(instance: Instance, route: _Route, vehicle: VehicleType) -> floa
     length = math.fsum(measure_legs(instance, route, vehicle))
     if not instance.is_priced:
         return length
-    price = vehicle.fixed_cost + vehicle.distance_cost * length
+    price = vehicle.fixed_cost + vehicle.distance_cost * length + _price_changes(instance, route, vehicle)
     if not instance.has_times:
         return price
     drive = drive_route(instance, route, vehicle)
     return price + price_time(vehicle, drive.duration) + drive.late_cost
+
+
+def _price_changes(instance: Instance, route: _Route, vehicle: VehicleType) -> float:
+    """Price the customers whom another type of vehicle served before."""
+    usual, changes = instance.usual_vehicles, 0
+    for node in route:
+        if usual is not None and 1 <= node <= instance.size and usual[node] >= 0:
+            changes += instance.fleet[usual[node]] != vehicle
+    return instance.change_cost * changes
 
 
 # Loads
@@ -209,6 +220,20 @@ def _judge_backhauls(instance: Instance, number: int, route: _Route) -> Iterator
                 message = f"Route {number} begins with a pickup at {instance.called(node)}, before any delivery."
                 yield Violation("backhaul", message, number, node)
             last = node
+
+
+def _judge_beginning(instance: Instance, number: int, route: _Route, vehicle: VehicleType) -> Iterator[Violation]:
+    for stop, node in enumerate(vehicle.beginning):
+        if stop >= len(route) or route[stop] != node:
+            message = (
+                f"Route {number} of {vehicle.name or 'its vehicle'} does not begin as it did: its stop {stop + 1} was"
+            )
+            yield Violation("frozen", f"{message} {instance.called(node)}.", number, _customer(instance, node))
+            return
+
+
+def _customer(instance: Instance, node: int) -> int | None:
+    return node if 1 <= node <= instance.size else None
 
 
 # Times

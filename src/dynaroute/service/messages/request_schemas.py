@@ -184,6 +184,7 @@ class VehicleSchema(_Document):
     loading: Time | None = Field(default=None, description="How long loading again takes.")
     skills: str | list[str] | None = None
     initial_load: Amount | None = None
+    beginning: list[str | int] | None = Field(default=None, description="Ids of the stops that its route begins with.")
 
 
 class Place(_Document):
@@ -230,6 +231,7 @@ class CustomerWithoutPlace(_Document):
     same_vehicle: str | int | None = None
     one_of: str | int | None = None
     not_together: str | int | None = None
+    usual_vehicle: str | None = Field(default=None, description="The vehicle that served it in the plan before.")
 
 
 class Customer(CustomerWithoutPlace, Place):
@@ -273,6 +275,12 @@ class InstanceSchema(_Document):
         default=None, description="Stops pickup and delivery, demand, and optionally id, prize, priority, max_ride."
     )
     backhauls: Backhauls | None = Field(default=None, description="strict: deliveries come before pickups.")
+    locked: list[list[str | int]] | None = Field(
+        default=None, description="Pairs of ids: the second follows directly after the first."
+    )
+    change_cost: float | None = Field(
+        default=None, ge=0, description="Price of a customer that another vehicle serves than before."
+    )
 
 
 EXAMPLE_INSTANCE: dict[str, Any] = {
