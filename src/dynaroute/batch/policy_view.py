@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from dynaroute.problem.instance import Instance
 
-__all__ = ["hash_contents", "locate", "locate_in_unit_square"]
+__all__ = ["hash_contents", "locate", "locate_in_unit_square", "scale_to_unit_square"]
 
 _SMALLEST_SPREAD = 0.1  # of the unit square; closer places look alike to a policy
 
@@ -18,7 +18,7 @@ def locate(instance: Instance) -> NDArray[np.float64]:
     if instance.metric == "euclidean":
         located = locate_in_unit_square(instance.coordinates[None])  # (1, n + 1, 2)
     else:
-        located = _scale_to_unit_square(_flatten_globe(instance.coordinates)[None])
+        located = scale_to_unit_square(_flatten_globe(instance.coordinates)[None])
     return located.reshape(-1, 2)
 
 
@@ -33,10 +33,10 @@ def locate_in_unit_square(positions: NDArray[np.float64]) -> NDArray[np.float64]
     """Scale (B, M, 2) positions into the unit square, unless they already fill it, as in training."""
     inside = ((positions >= 0) & (positions <= 1)).all(axis=(1, 2), keepdims=True)  # (B, 1, 1)
     spread = np.ptp(positions, axis=1, keepdims=True).max(axis=2, keepdims=True) >= _SMALLEST_SPREAD  # (B, 1, 1)
-    return np.where(inside & spread, positions, _scale_to_unit_square(positions))
+    return np.where(inside & spread, positions, scale_to_unit_square(positions))
 
 
-def _scale_to_unit_square(positions: NDArray[np.float64]) -> NDArray[np.float64]:
+def scale_to_unit_square(positions: NDArray[np.float64]) -> NDArray[np.float64]:
     """Move and scale (B, M, 2) positions, with one factor for both axes."""
     low, high = positions.min(axis=1, keepdims=True), positions.max(axis=1, keepdims=True)  # (B, 1, 2)
     extent = (high - low).max(axis=2, keepdims=True)  # (B, 1, 1)

@@ -98,6 +98,21 @@ class RouteBatch:
         """Select solutions."""
         return RouteBatch(self.route[index], self.position[index])
 
+    def with_rows(self, rows: Tensor, routes: RouteBatch) -> RouteBatch:
+        """Return these solutions with others in the given rows, which have no more nodes.
+
+        Parameters
+        ----------
+        rows
+            (R,) which solutions are replaced.
+        routes
+            The R new ones, on any device.
+        """
+        route, position = self.route.clone(), self.position.clone()
+        route[rows, : routes.route.shape[1]] = routes.route.to(route.device)
+        position[rows, : routes.route.shape[1]] = routes.position.to(position.device)
+        return RouteBatch(route, position)
+
     def visits(self) -> Tensor:
         """(B, M - 1) customers in order of visit, then zeros as padding."""
         nodes = self.route.shape[1]

@@ -14,6 +14,7 @@ from dynaroute.construct.choose import Chooser, MostLikely
 from dynaroute.construct.eager import construct_eagerly
 from dynaroute.construct.fused import construct_fused, is_supported
 from dynaroute.construct.strategies import Strategy
+from dynaroute.construct.windows import LARGEST_WHOLE, construct_in_windows
 from dynaroute.kernels import kernels_run_on
 from dynaroute.model.changes import find_change
 from dynaroute.model.policy import Policy
@@ -36,6 +37,8 @@ def construct(
 ) -> RouteBatch:
     """Build routes for every instance, and keep the shortest solution of each.
 
+    Instances of more than a thousand customers are built in windows: see `construct.windows`.
+
     Parameters
     ----------
     policy
@@ -55,6 +58,30 @@ def construct(
         On the batch's device.
     """
     seed = 0 if generator is None else int(torch.randint(2**62, (), generator=generator, device=generator.device))
+    is_large = (batch.sizes > LARGEST_WHOLE) & (batch.node_features is None)
+    if not is_large.any():
+        return _construct_whole(policy, batch, strategy, seed, progress)
+    best = RouteBatch.unvisited(batch)
+    rows = (~is_large).nonzero()[:, 0]
+    if len(rows) > 0:
+        best = best.with_rows(rows, _construct_whole(policy, batch[rows], strategy, seed, progress))
+    for row in is_large.nonzero():  # (1,) each
+        best = best.with_rows(
+            row, construct_in_windows(batch[row], lambda windows: _construct_whole(policy, windows, strategy, seed))
+        )
+        if progress is not None:
+            progress(1)
+    return best
+
+
+def _construct_whole(
+    policy: Policy,
+    batch: InstanceBatch,
+    strategy: Strategy,
+    seed: int,
+    progress: Callable[[int], None] | None = None,
+) -> RouteBatch:
+    """Build routes for every instance as a whole."""
     best = RouteBatch.unvisited(batch)
     # similar sizes together need the least padding
     order = batch.sizes.argsort(stable=True)
@@ -62,8 +89,7 @@ def construct(
     for rows in _chunks(batch.sizes[order], fitting, strategy.attempts):
         chosen = order[rows]
         best_here = _construct_best(policy, batch[chosen].to(policy.device), strategy, seed, fitting)
-        best.route[chosen] = best_here.route.to(batch.device)
-        best.position[chosen] = best_here.position.to(batch.device)
+        best = best.with_rows(chosen, best_here)
         if progress is not None:
             progress(len(chosen))
     return best

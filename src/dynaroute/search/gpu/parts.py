@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from dynaroute.base.stopping import Stopping
 from dynaroute.batch import InstanceBatch, RouteBatch
 from dynaroute.batch.routes import leg_lengths
+from dynaroute.batch.subproblems import RoutePart, gather_parts, merge_parts
 from dynaroute.search.gpu.batched_search import BatchProgress, SearchedBatch, search_batch
 from dynaroute.search.gpu.devices import KernelDevice
 from dynaroute.search.gpu.launches import LARGEST_SMALL
@@ -54,26 +54,6 @@ class PartSettings:
     population: PopulationSettings = _OF_PARTS
 
 
-@dataclass(frozen=True)
-class RoutePart:
-    """Some routes of one instance.
-
-    Attributes
-    ----------
-    row
-        Which instance of the batch.
-    customers
-        Their numbers there; in the part they are 1, 2, ...
-    route, position
-        Route and position of each customer.
-    """
-
-    row: int
-    customers: NDArray[np.int64]
-    route: NDArray[np.int32]
-    position: NDArray[np.int32]
-
-
 def search_in_parts(
     device: KernelDevice,
     batch: InstanceBatch,
@@ -104,7 +84,7 @@ def search_in_parts(
     while not is_interrupted and stopping.seconds_left > rules.shortest / 2:
         deadline = min(stopping.deadline, time.perf_counter() + seconds)
         parts = list(cut_into_parts(batch, routes, random, LARGEST_SMALL))
-        problems, known = _gather(batch, parts)
+        problems, known = gather_parts(batch, parts)
         done = search_batch(
             device,
             problems,
@@ -113,7 +93,7 @@ def search_in_parts(
             seed=int(random.integers(2**62)),
             settings=rules.population,
         )
-        routes = _merge(batch, parts, done.routes)
+        routes = merge_parts(batch, parts, done.routes)
         for part, count in zip(parts, done.iterations.tolist(), strict=True):
             iterations[part.row] += count
         is_interrupted = done.is_interrupted
@@ -157,46 +137,6 @@ def cut_into_parts(
             customers = 1 + np.flatnonzero(np.isin(route_of, chosen))
             _, route = np.unique(route_of[customers - 1], return_inverse=True)
             yield RoutePart(row, customers, route.astype(np.int32), places[row, customers].astype(np.int32))
-
-
-def _gather(batch: InstanceBatch, parts: list[RoutePart]) -> tuple[InstanceBatch, RouteBatch]:
-    """Make instances from the parts, with their routes."""
-    count, nodes = len(parts), 1 + max(len(part.customers) for part in parts)
-    node = np.zeros((count, nodes), dtype=np.int64)  # padding is the depot, which has no demand
-    route, position = (np.full((count, nodes), -1, dtype=np.int32) for _ in range(2))
-    for index, part in enumerate(parts):
-        here = slice(1, len(part.customers) + 1)
-        node[index, here], route[index, here], position[index, here] = part.customers, part.route, part.position
-    rows = torch.tensor([part.row for part in parts], device=batch.device)
-    nodes_of = torch.from_numpy(node).to(batch.device)  # (P, M)
-    first = torch.from_numpy(node[:, 1]).to(batch.device)
-    distances = None
-    if batch.distances is not None:
-        distances = batch.distances[rows[:, None, None], nodes_of[:, :, None], nodes_of[:, None, :]]
-    problems = InstanceBatch(
-        locations=batch.locations[rows[:, None], nodes_of],
-        demands=batch.demands[rows[:, None], nodes_of],
-        capacity=batch.capacity[rows],
-        sizes=torch.tensor([len(part.customers) for part in parts], device=batch.device),
-        keys=batch.keys[rows] ^ (first << 32),  # parts of one instance have random streams of their own
-        coordinates=batch.coordinates[rows[:, None], nodes_of],
-        rounding=batch.rounding[rows],
-        distances=distances,
-    )
-    return problems, RouteBatch(torch.from_numpy(route).to(batch.device), torch.from_numpy(position).to(batch.device))
-
-
-def _merge(batch: InstanceBatch, parts: list[RoutePart], found: RouteBatch) -> RouteBatch:
-    """Merge the routes of the parts into those of whole instances."""
-    route, position = (np.full((len(batch), batch.nodes), -1, dtype=np.int32) for _ in range(2))
-    used = np.zeros(len(batch), dtype=np.int32)
-    routes, places = found.route.cpu().numpy(), found.position.cpu().numpy()
-    for index, part in enumerate(parts):
-        own = routes[index, 1 : len(part.customers) + 1]
-        route[part.row, part.customers] = used[part.row] + own
-        position[part.row, part.customers] = places[index, 1 : len(part.customers) + 1]
-        used[part.row] += own.max() + 1
-    return RouteBatch(torch.from_numpy(route).to(batch.device), torch.from_numpy(position).to(batch.device))
 
 
 def _report(batch: InstanceBatch, routes: RouteBatch) -> BatchProgress:
