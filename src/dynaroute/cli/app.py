@@ -6,12 +6,14 @@ import io
 import os
 import re
 import sys
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
+from importlib import import_module
 from typing import Annotated, Any, NoReturn
 
 import typer
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperGroup
 
 from dynaroute import __version__
 from dynaroute.base.display import show_text
@@ -25,29 +27,31 @@ from dynaroute.base.errors import (
     hand_over_notes,
 )
 from dynaroute.base.limits import LIMITS_VARIABLE, raise_limits
-from dynaroute.cli.commands.batch import batch
-from dynaroute.cli.commands.check import check
-from dynaroute.cli.commands.convert import convert
-from dynaroute.cli.commands.demo import demo
-from dynaroute.cli.commands.doctor import doctor
-from dynaroute.cli.commands.evaluate import evaluate
-from dynaroute.cli.commands.generate import generate
-from dynaroute.cli.commands.import_kool import import_kool
-from dynaroute.cli.commands.info import info
-from dynaroute.cli.commands.insert import insert
-from dynaroute.cli.commands.merge import merge
-from dynaroute.cli.commands.models import models
-from dynaroute.cli.commands.plot import plot
-from dynaroute.cli.commands.reproduce import reproduce
-from dynaroute.cli.commands.serve import serve
-from dynaroute.cli.commands.solve import solve
-from dynaroute.cli.commands.train import train
 from dynaroute.cli.shared.exit_codes import INPUT_FAULT, INTERRUPTED, WRONG_SOLUTION
 from dynaroute.cli.shared.output import print_error, print_json, print_note
 from dynaroute.solving.options import DECLARATIONS
 
 __all__ = ["app", "run"]
 
+COMMANDS = (  # in the order of the help; each is a function in its own module of `cli/commands`
+    "solve",
+    "check",
+    "info",
+    "plot",
+    "convert",
+    "insert",
+    "generate",
+    "batch",
+    "merge",
+    "evaluate",
+    "models",
+    "import-kool",
+    "train",
+    "reproduce",
+    "serve",
+    "demo",
+    "doctor",
+)
 TOO_LARGE = DynarouteError("there is not enough memory.", remedy="Use fewer or smaller instances at a time.")
 JSON_FLAG = "--json"
 UsageError: type[Exception] = typer.BadParameter.__mro__[
@@ -166,32 +170,43 @@ def _abandon_stdout() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), descriptor)
 
 
+class LateCommands(Mapping[str, Any]):
+    """All commands by name. Each is loaded when it is looked up, so that no command waits for the others."""
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in COMMANDS:
+            raise KeyError(name)
+        function = name.replace("-", "_")
+        alone = typer.Typer(add_completion=False)
+        alone.command(cls=Command)(getattr(import_module(f"dynaroute.cli.commands.{function}"), function))
+        return typer.main.get_command(alone)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(COMMANDS)
+
+    def __len__(self) -> int:
+        return len(COMMANDS)
+
+
+class Application(TyperGroup):
+    """The program, with its commands."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self.commands: Any = LateCommands()
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """List the names in the order of the help."""
+        return list(COMMANDS)
+
+
 app = typer.Typer(
     name="dynaroute",
+    cls=Application,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (
-    solve,
-    check,
-    info,
-    plot,
-    convert,
-    insert,
-    generate,
-    batch,
-    merge,
-    evaluate,
-    models,
-    import_kool,
-    train,
-    reproduce,
-    serve,
-    demo,
-    doctor,
-):
-    app.command(cls=Command)(command)
 
 
 def _print_version(wanted: bool) -> None:
