@@ -136,31 +136,38 @@ def read_set(
             suffix, capacity=capacity, sheet=sheet, columns=columns, matrix=matrix, durations=durations
         )
         content = read_stdin() if source == "-" else read_bytes(file)
-        distances, times = (None if legs is None else cut_legs(os.fspath(legs)) for legs in (matrix, durations))
-        if known.is_table and capacity is None and isinstance(fleet.vehicles, VehicleList):
-            capacity = fleet.vehicles.largest_capacity  # a table need not state it
-        elsewhere = fleet.vehicles.headings if isinstance(fleet.vehicles, VehicleList) else ()
-        ignored = Ignored.of(ignore, elsewhere)
-        if ignored.names_here and not known.is_table and suffix != ".json":
-            raise OptionError.about(
-                "ignore",
-                f"a {suffix} file has no columns to ignore.",
-                "Use the option only with tables and .json files.",
-            )
-        unit = find_unit(fleet.vehicles.unit) if isinstance(fleet.vehicles, VehicleList) else None
-        reading = ReadingOptions(
-            capacity,
-            sheet,
-            read_renames(columns),
-            distances,
-            times,
-            unit=unit,
-            ignored=ignored,
-        )
+        reading = ReadingOptions()
+        if known.is_table or ignore:
+            reading = _read_options(suffix, capacity, sheet, columns, matrix, durations, ignore, fleet)
         instances = known.parse(content, "" if source == "-" else source, reading)
         if not instances:
             raise FormatError("the file holds no instance.", remedy="Was it saved or copied completely?")
         return [fleet.apply(instance) for instance in instances]
+
+
+def _read_options(
+    suffix: str,
+    capacity: Capacity,
+    sheet: str | None,
+    columns: str | Mapping[str, str] | None,
+    matrix: str | os.PathLike[str] | None,
+    durations: str | os.PathLike[str] | None,
+    ignore: str | Sequence[str],
+    fleet: FleetOptions,
+) -> ReadingOptions:
+    """Read the options for tables, which depend on a file of vehicles if there is one."""
+    vehicles = fleet.vehicles if isinstance(fleet.vehicles, VehicleList) else None
+    is_table = FORMATS[suffix].is_table
+    if is_table and capacity is None and vehicles is not None:
+        capacity = vehicles.largest_capacity  # a table need not state it
+    ignored = Ignored.of(ignore, () if vehicles is None else vehicles.headings)
+    if ignored.names_here and not is_table and suffix != ".json":
+        raise OptionError.about(
+            "ignore", f"a {suffix} file has no columns to ignore.", "Use the option only with tables and .json files."
+        )
+    distances, times = (None if legs is None else cut_legs(os.fspath(legs)) for legs in (matrix, durations))
+    unit = None if vehicles is None else find_unit(vehicles.unit)
+    return ReadingOptions(capacity, sheet, read_renames(columns), distances, times, unit=unit, ignored=ignored)
 
 
 def _find_suffix(file: Path, format: str | None) -> str:

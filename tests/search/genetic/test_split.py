@@ -13,7 +13,7 @@ from dynaroute.problem.solution import Solution
 from dynaroute.search.core.paths import longest_path, split_path
 from dynaroute.search.core.problem import SearchProblem
 from dynaroute.search.core.routes import make_task
-from dynaroute.search.genetic.split import make_split_room, split_tour
+from dynaroute.search.genetic.split import CUT, split_tour
 
 
 def split_plainly(instance: Instance, tour: list[int], penalty: float) -> float:
@@ -27,7 +27,7 @@ def split_plainly(instance: Instance, tour: list[int], penalty: float) -> float:
 def split(instance: Instance, tour: list[int], penalty: float) -> tuple[tuple[int, ...], ...]:
     path = np.empty(longest_path(instance.size), dtype=np.int32)
     task = make_task(SearchProblem.from_instance(instance))
-    split_tour(np.array(tour, dtype=np.int32), make_split_room(instance.size), task, penalty, path)
+    split_tour(np.array(tour, dtype=np.int32), np.zeros(instance.size + 1, dtype=CUT), task, penalty, path)
     return split_path(path)
 
 

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import csv
+import json as json_format
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from threading import Lock
+from typing import TYPE_CHECKING, Annotated, TextIO
 
 import typer
 
+from dynaroute.base.decimals import plain_number
 from dynaroute.base.errors import DynarouteError, OptionError, Where
+from dynaroute.base.files import open_to_write
 from dynaroute.cli.shared.exit_codes import INTERRUPTED, NO_FEASIBLE_PLAN
 from dynaroute.cli.shared.jobs import SolveJob, gather_jobs, list_starts, read_starts, refuse_impossible_jobs
 from dynaroute.cli.shared.options import (
@@ -21,7 +26,13 @@ from dynaroute.cli.shared.options import (
     refuse_unknown_model,
     takes_solving,
 )
-from dynaroute.cli.shared.output import list_model_files, print_json, print_note, refuse_overwriting
+from dynaroute.cli.shared.output import (
+    list_model_files,
+    print_json,
+    print_note,
+    refuse_missing_folder,
+    refuse_overwriting,
+)
 from dynaroute.cli.shared.progress import note_interrupt, preload_search, show_progress, show_search
 from dynaroute.cli.shared.results import (
     check_destinations,
@@ -33,7 +44,6 @@ from dynaroute.cli.shared.results import (
     write_results,
 )
 from dynaroute.cli.shared.tables import TableOptions, takes_tables
-from dynaroute.cli.shared.trace_file import check_trace, open_trace
 from dynaroute.solving.options import Observers, SolveOptions, choose_search_seconds
 
 if TYPE_CHECKING:
@@ -42,6 +52,7 @@ if TYPE_CHECKING:
     from dynaroute.search.search import Improvement
     from dynaroute.solving.result import Result
 
+_TRACE_SUFFIXES = (".csv", ".jsonl")
 _MOST_SEARCHED_BY_DEFAULT = 4  # instances; with more, nobody expects to wait for each
 
 
@@ -276,3 +287,67 @@ def _show_searches(
         return
     with show_search(seconds, jobs[0].instance.unit) as show:
         yield lambda count: None, show
+
+
+_Line = Mapping[str, str | int | float]
+
+
+def check_trace(path: Path | None, options: SolveOptions) -> None:
+    """Raise if a trace cannot be written, before any work is done."""
+    if path is None:
+        return
+    place = Where(file=str(path), field="--trace")
+    if not options.searches:
+        raise OptionError("only a search has a trace.", where=place, remedy="Add --time-limit.")
+    if path.suffix.lower() not in _TRACE_SUFFIXES:
+        remedy = "Name a .csv file, or a .jsonl file for one JSON object per line."
+        raise OptionError("traces cannot be written in this format.", where=place, remedy=remedy)
+    refuse_missing_folder(path)
+
+
+@contextmanager
+def open_trace(path: Path | None, jobs: Sequence[SolveJob]) -> Iterator[Callable[[int, Improvement], None]]:
+    """Write every improvement at once as a line, so that the file can be watched.
+
+    Parameters
+    ----------
+    path
+        A .csv or .jsonl file; None writes nothing.
+    jobs
+        The instances; if there are several, each line has a name.
+
+    Yields
+    ------
+    Callable[[int, Improvement], None]
+        Call it with the index of an instance and each improvement, from any thread.
+    """
+    if path is None:
+        yield lambda index, improvement: None
+        return
+    file = open_to_write(path)
+    columns = ["instance", "seconds", "cost"] if len(jobs) > 1 else ["seconds", "cost"]
+    lock = Lock()
+    with file:
+        write_row = (_write_csv if path.suffix.lower() == ".csv" else _write_json)(file, columns)
+
+        def write(index: int, improvement: Improvement) -> None:
+            row: _Line = {
+                "instance": jobs[index].name,
+                "seconds": round(improvement.seconds, 6),
+                "cost": plain_number(improvement.cost),
+            }
+            with lock:
+                write_row({column: row[column] for column in columns})
+                file.flush()
+
+        yield write
+
+
+def _write_csv(file: TextIO, columns: Sequence[str]) -> Callable[[_Line], object]:
+    table = csv.DictWriter(file, columns, lineterminator="\n")
+    table.writeheader()
+    return table.writerow
+
+
+def _write_json(file: TextIO, columns: Sequence[str]) -> Callable[[_Line], object]:
+    return lambda row: file.write(f"{json_format.dumps(row)}\n")

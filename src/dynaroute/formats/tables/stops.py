@@ -47,11 +47,11 @@ __all__ = ["ReadingOptions", "find_stops_header", "has_header", "has_places", "p
 
 _GLOBE, _PLANE = ("lat", "lon"), ("x", "y")
 _WANTED = tuple(frozenset((*axes, "demand")) for axes in (_GLOBE, _PLANE, ("position",)))
-_STREETS = (
-    "address, street, city, town, zip, postcode, postal code, Adresse, Anschrift, Straße, PLZ, Ort, Stadt, rue, ville,"
-    " code postal, dirección, calle, ciudad, código postal"
+_STREETS = (  # as `simplify` writes them
+    "address, street, city, town, zip, postcode, postal code, adresse, anschrift, strasse, plz, ort, stadt, rue, ville,"
+    " code postal, direccion, calle, ciudad, codigo postal"
 )
-_ADDRESSES = frozenset(map(simplify, _STREETS.split(",")))
+_ADDRESSES = frozenset(_STREETS.split(", "))
 _WIDE_SPACE = re.compile(r"\s{2,}")
 _WHOLE_POINT_ZERO = re.compile(r"[0-9]+\.0")
 

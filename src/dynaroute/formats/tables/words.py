@@ -338,17 +338,17 @@ VEHICLES = Vocabulary(
     }
 )
 
-_TOTALS = (
+_TOTALS = (  # as `simplify` writes them
     "total, totals, sum, subtotal, sum total, grand total, overall, average, mean, summe, gesamt, gesamtsumme, summen,"
-    " zwischensumme, insgesamt, durchschnitt, mittelwert, total général, somme, sous total, totaux, moyenne, suma,"
-    " total general, totales, promedio"
+    " zwischensumme, insgesamt, durchschnitt, mittelwert, total general, somme, sous total, totaux, moyenne, suma,"
+    " totales, promedio"
 )
 _DEPOTS = (
     "depot, warehouse, hub, distribution center, distribution centre, home base, lager, zentrallager, zentrale,"
-    " betriebshof, start, startpunkt, base, dépôt, entrepôt, plateforme, départ, depósito, almacén, bodega, salida"
+    " betriebshof, start, startpunkt, base, entrepot, plateforme, depart, deposito, almacen, bodega, salida"
 )
-_TOTAL_WORDS = frozenset(map(simplify, _TOTALS.split(",")))
-_DEPOT_WORDS = frozenset(map(simplify, _DEPOTS.split(",")))
+_TOTAL_WORDS = frozenset(_TOTALS.split(", "))
+_DEPOT_WORDS = frozenset(_DEPOTS.split(", "))
 _SURE_DEPOTS = ("depot", "zentrallager", "betriebshof")  # whatever follows; "Lager Nord GmbH" may be a customer
 _YES_WORDS = frozenset(("x", "1", "yes", "y", "true", "wahr", "ja", "j", "oui", "o", "vrai", "si", "s", "verdadero"))
 _NO_WORDS = frozenset(("", "0", "no", "n", "false", "falsch", "nein", "non", "faux", "falso"))

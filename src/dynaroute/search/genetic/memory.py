@@ -14,7 +14,7 @@ from dynaroute.search.core.paths import Path, longest_path, write_path
 from dynaroute.search.core.problem import SearchProblem
 from dynaroute.search.core.routes import RouteTable, make_route_table
 from dynaroute.search.genetic.population import Population, make_population
-from dynaroute.search.genetic.split import make_split_room
+from dynaroute.search.genetic.split import CUT
 
 __all__ = ["ChildBatch", "Evolution", "Workspace", "fill_in", "make_child_batch", "make_evolution", "make_workspace"]
 
@@ -127,7 +127,7 @@ def make_workspace(problem: SearchProblem) -> Workspace:
     return Workspace(
         table=make_route_table(size),
         path=np.zeros(longest_path(size), dtype=np.int32),
-        cuts=make_split_room(size),
+        cuts=np.zeros(size + 1, dtype=CUT),
         route_order=np.zeros(size + 1, dtype=np.int32),
         angles=np.zeros(size + 1),
         places=place_around_depot(problem.distances),

@@ -16,28 +16,20 @@ from dynaroute.search.core.legs import measure_leg
 from dynaroute.search.core.paths import Path
 from dynaroute.search.core.routes import Task, price_excess
 
-__all__ = ["Tour", "make_split_room", "split_tour"]
+__all__ = ["CUT", "Tour", "split_tour"]
 
 Tour = NDArray[np.int32]
 
-_CUT = np.dtype(
+CUT = np.dtype(  # a record for each customer, and one before them
     [
         ("cost", np.float64),  # least cost of the routes for the customers up to here
         ("length", np.float64),  # of the tour from the first customer to this one
         ("outward", np.float64),  # leg from the depot to this customer
         ("load", np.int64),  # total of all customers up to here
-        (
-            "previous",
-            np.int32,
-        ),  # last customer of the route before the one that ends here; positions in the tour, from 1
+        ("previous", np.int32),  # position in the tour, from 1, of the last customer of the route before
         ("queue", np.int32),  # this column stores the queue
     ]
 )
-
-
-def make_split_room(size: int) -> NDArray[Any]:
-    """Allocate memory for splitting tours of n customers."""
-    return np.zeros(size + 1, dtype=_CUT)
 
 
 class _Price(NamedTuple):
@@ -54,7 +46,7 @@ def split_tour(tour: Tour, cuts: NDArray[Any], task: Task, penalty: float, path:
     tour
         (n,) all customers.
     cuts
-        Working memory.
+        (M,) working memory, records of `CUT`.
     task
         The problem.
     penalty

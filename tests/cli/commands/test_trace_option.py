@@ -7,8 +7,8 @@ import pytest
 from policies import draw_instances
 
 from dynaroute.base.errors import FileError, OptionError
+from dynaroute.cli.commands.solve import check_trace, open_trace
 from dynaroute.cli.shared.jobs import SolveJob
-from dynaroute.cli.shared.trace_file import check_trace, open_trace
 from dynaroute.problem.solution import Solution
 from dynaroute.search.search import Improvement
 from dynaroute.solving.options import SolveOptions
