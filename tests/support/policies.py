@@ -73,9 +73,10 @@ def list_configurations(dimension: int, heads: int, feed_forward: int) -> list[P
             kinds, (False, True), (2, 3), (False, True), (False, True)
         )
     ]
+    switched: list[dict[str, Any]] = [dict.fromkeys(names, True) for names in (*((name,) for name in _BEYOND), _BEYOND)]
     further = [
-        PolicyConfig(kind=kind, normalisation=normalisation, **dict.fromkeys(switches, True), **shape)
-        for (kind, normalisation), switches in product(kinds, (*((name,) for name in _BEYOND), _BEYOND))
+        PolicyConfig(kind=kind, normalisation=normalisation, **switches, **shape)
+        for (kind, normalisation), switches in product(kinds, switched)
     ]
     return plain + further
 

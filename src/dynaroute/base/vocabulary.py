@@ -16,6 +16,7 @@ __all__ = [
     "OpenKind",
     "OptimiserName",
     "PolicyName",
+    "PolicyRule",
     "ProverName",
     "ReadingRule",
     "RecipeName",
@@ -60,6 +61,7 @@ DemandKind = Literal["unitary", "1-9", "1-10", "5-10", "1-100", "50-100", "quadr
 
 RecipeName = Literal["fast", "paper", "am", "pomo"]
 PolicyName = Literal["amd", "am", "rl"]
+PolicyRule = Literal["windows", "open", "distance", "duration", "backhauls", "pickups", "types"]  # beyond capacity
 BaselineName = Literal["shared", "greedy", "rollout"]
 OptimiserName = Literal["adam", "muon"]
 ProverName = Literal["gurobi", "cp-sat"]

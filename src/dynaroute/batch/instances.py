@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, TypeAlias
 
@@ -13,10 +13,13 @@ from torch import Tensor
 
 from dynaroute.base.errors import InstanceError, UnsupportedError
 from dynaroute.batch.policy_view import hash_contents, locate, locate_in_unit_square
+from dynaroute.batch.rules import RULE_WORDS, RuleBatch, find_rules, read_rules
 from dynaroute.problem.instance import LARGEST_INTEGER, Instance
 from dynaroute.problem.lengths import LONGEST_LENGTH, ROUNDING_CODES, SHORTEST_SPREAD
 
 __all__ = ["FeatureRule", "InstanceBatch"]
+
+_ODD = 0x2545F4914F6CDD1D  # spreads the bits of a hash
 
 FeatureRule: TypeAlias = "Callable[[InstanceBatch], Tensor]"  # computes the (B, M) or (B, M, F) features of instances
 
@@ -48,6 +51,8 @@ class InstanceBatch:
         (B, M, F) extra node features for a policy of your own; else None. `with_node_features` adds them.
     feature_rule
         Computes the extra node features again when the instances are turned; None if nothing is known about them.
+    rules
+        What routes must keep besides capacity; None if there is nothing.
     """
 
     locations: Tensor
@@ -60,15 +65,18 @@ class InstanceBatch:
     distances: Tensor | None = None
     node_features: Tensor | None = None
     feature_rule: FeatureRule | None = None
+    rules: RuleBatch | None = None
 
     @classmethod
-    def from_instances(cls, instances: Sequence[Instance]) -> InstanceBatch:
+    def from_instances(cls, instances: Sequence[Instance], known_rules: Collection[str] = ()) -> InstanceBatch:
         """Pad instances of any sizes into one batch.
 
         Parameters
         ----------
         instances
             At least one instance, each with coordinates.
+        known_rules
+            Names of the rules that a policy knows (`PolicyConfig.rules`); instances with others are refused.
         """
         if not instances:
             raise InstanceError("there is no instance.", remedy="Give at least one.")
@@ -76,14 +84,10 @@ class InstanceBatch:
         coordinates = np.zeros((count, nodes, 2))
         locations = np.zeros((count, nodes, 2))
         demands = np.zeros((count, nodes), dtype=np.int32)
+        names: set[str] = set()
         for index, instance in enumerate(instances):
             if not instance.is_plain:
-                raise UnsupportedError.about(
-                    "instances",
-                    f"instance {instance.name or index + 1} has time windows, limits, vehicle types or one-way "
-                    "distances, which policies do not support.",
-                    "Give a time limit, to search it on the CPU without a policy.",
-                )
+                names |= _list_rules(instance, instance.name or str(index + 1), known_rules)
             if instance.coordinates is None:
                 raise InstanceError.about(
                     "coordinates",
@@ -97,7 +101,7 @@ class InstanceBatch:
         capacity = np.array([instance.capacity for instance in instances], dtype=np.int32)
         plain = all(instance.distances is None and instance.metric == "euclidean" for instance in instances)
         is_globe = np.array([instance.metric != "euclidean" for instance in instances], dtype=np.int64)
-        return cls(
+        batch = cls(
             locations=torch.from_numpy(locations),
             demands=torch.from_numpy(demands),
             capacity=torch.from_numpy(capacity),
@@ -108,6 +112,7 @@ class InstanceBatch:
             rounding=torch.tensor([ROUNDING_CODES[instance.rounding] for instance in instances], dtype=torch.int8),
             distances=None if plain else torch.from_numpy(_pad_distances(instances, nodes)),
         )
+        return batch.with_rules(read_rules(instances, locations, names)) if names else batch
 
     @classmethod
     def from_arrays(
@@ -181,7 +186,19 @@ class InstanceBatch:
         seen = [self.locations.flatten(0, 1)[flat].to(dtype), fraction[:, None]]
         if self.node_features is not None:
             seen.append(self.node_features.flatten(0, 1)[flat].to(dtype))
+        if self.rules is not None:
+            seen.append(self.rules.features(instance, node, self.capacity[instance]).to(dtype))
         return torch.cat(seen, 1)
+
+    def with_rules(self, rules: RuleBatch) -> InstanceBatch:
+        """Return the same instances with rules; different rules give different random streams."""
+        node = torch.arange(self.nodes, device=self.device)
+        of_nodes = (rules.pickups, rules.early, rules.late, rules.service)  # (B, M) each
+        hashed = [(table * self.is_customer * (8 * node + 2 * place + 1)) for place, table in enumerate(of_nodes)]
+        facts = (rules.late[:, 0], rules.longest_distance, rules.longest_duration, rules.is_open, rules.is_last)
+        hashed += [(fact.long() * (2 * place + 1))[:, None] for place, fact in enumerate(facts)]
+        named = torch.cat(hashed, 1) * _ODD  # (B, 4 M + 5)
+        return replace(self, rules=rules, keys=self.keys ^ named.sum(1))
 
     def with_node_features(self, values: Tensor | FeatureRule, *, stay_when_turned: bool = False) -> InstanceBatch:
         """Return the same instances with extra node features; different features give different random streams.
@@ -253,7 +270,7 @@ class InstanceBatch:
 
     def __getitem__(self, index: slice | Tensor) -> InstanceBatch:
         """Select instances, in the given order; they keep their random streams."""
-        return self.map_tensors(lambda tensor: tensor[index])
+        return self._map_rows(lambda tensor: tensor[index])
 
     def to(self, device: torch.device | str) -> InstanceBatch:
         """Copy the batch to another device."""
@@ -261,13 +278,47 @@ class InstanceBatch:
 
     def repeat_each(self, copies: int) -> InstanceBatch:
         """Repeat every instance `copies` times in a row."""
-        return self.map_tensors(lambda tensor: tensor.repeat_interleave(copies, dim=0))
+        return self._map_rows(lambda tensor: tensor.repeat_interleave(copies, dim=0))
 
     def map_tensors(self, change: Callable[[Tensor], Tensor]) -> InstanceBatch:
         """Apply a function to every tensor."""
+        rules = None if self.rules is None else self.rules.map_tensors(change)
+        return replace(self._map_own(change), rules=rules)
+
+    def _map_rows(self, change: Callable[[Tensor], Tensor]) -> InstanceBatch:
+        """Apply a function to what has a row for each instance, which tables of rules share with its copies."""
+        rules = None if self.rules is None else self.rules.map_rows(change)
+        return replace(self._map_own(change), rules=rules)
+
+    def list_tensors(self) -> list[Tensor]:
+        """All tensors, in a fixed order."""
+        own = (getattr(self, field.name) for field in fields(self))
+        rules = [] if self.rules is None else self.rules.list_tensors()
+        return [*(value for value in own if isinstance(value, Tensor)), *rules]
+
+    def _map_own(self, change: Callable[[Tensor], Tensor]) -> InstanceBatch:
         values: dict[str, Any] = {field.name: getattr(self, field.name) for field in fields(self)}
         changed: dict[str, Any] = {name: change(value) for name, value in values.items() if isinstance(value, Tensor)}
         return replace(self, **changed)
+
+
+def _list_rules(instance: Instance, name: str, known: Collection[str]) -> frozenset[str]:
+    """List an instance's rules, all of them known; others are refused."""
+    if not known:
+        raise UnsupportedError.about(
+            "instances",
+            f"instance {name} has time windows, limits, vehicle types or one-way "
+            "distances, which policies do not support.",
+            "Give a time limit, to search it on the CPU without a policy.",
+        )
+    rules = find_rules(instance)
+    if unknown := sorted(rules.difference(known)):
+        raise UnsupportedError.about(
+            "instances",
+            f"instance {name} has {RULE_WORDS[unknown[0]]}, which this policy does not know.",
+            f"Use a policy that was trained with the rule {unknown[0]}, or give a time limit, to search without one.",
+        )
+    return rules
 
 
 def _keep_features(batch: InstanceBatch) -> Tensor:

@@ -140,6 +140,8 @@ class RouteBatch:
         homeward = leg_lengths(batch, visits, depot)  # (B, M - 1); 0 for padding
         # a table may hold other lengths for the way out than for the way back; straight lines are measured once
         outward = homeward if batch.distances is None else leg_lengths(batch, depot, visits)
+        if batch.rules is not None:
+            homeward = homeward.masked_fill(batch.rules.is_open[:, None], 0.0)
         # between routes, return to the depot and leave again
         between = torch.where(same_route, onward, homeward[:, :-1] + outward[:, 1:])
         return between.sum(1) + outward[:, 0] + homeward[:, -1]

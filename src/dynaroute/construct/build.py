@@ -8,8 +8,9 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from dynaroute.base.errors import ModelError
+from dynaroute.base.errors import ModelError, UnsupportedError
 from dynaroute.batch import InstanceBatch, RouteBatch
+from dynaroute.batch.rules import RULE_WORDS
 from dynaroute.construct.choose import Chooser, MostLikely
 from dynaroute.construct.eager import construct_eagerly
 from dynaroute.construct.fused import construct_fused, is_supported
@@ -19,7 +20,7 @@ from dynaroute.kernels import kernels_run_on
 from dynaroute.model.changes import find_change
 from dynaroute.model.policy import Policy
 
-__all__ = ["construct", "construct_once"]
+__all__ = ["construct", "construct_once", "refuse_unknown_rules"]
 
 # Attention scores per chunk. On a CPU, chunks that fit its caches were fastest (measured at n = 20 and 100).
 _SCORES_AT_ONCE = {"cpu": 1 << 21, "cuda": 1 << 31}
@@ -113,9 +114,27 @@ def construct_once(policy: Policy, batch: InstanceBatch, chooser: Chooser) -> Ro
             "the instances have node features, but this policy does not use them.",
             "Give its encoder an embedding with more columns, or remove the features.",
         )
-    if kernels_run_on(policy.device) and is_supported(policy, chooser):
+    refuse_unknown_rules(policy, batch)
+    if kernels_run_on(policy.device) and is_supported(policy, chooser) and batch.rules is None:
         return construct_fused(policy, batch, chooser)
     return construct_eagerly(policy, batch, chooser)
+
+
+def refuse_unknown_rules(policy: Policy, batch: InstanceBatch) -> None:
+    """Raise if instances have rules that the policy does not know.
+
+    Parameters
+    ----------
+    policy, batch
+        The policy, and the instances.
+    """
+    names = frozenset() if batch.rules is None else batch.rules.names
+    if unknown := sorted(names.difference(policy.config.rules)):
+        raise UnsupportedError.about(
+            "rules",
+            f"the instances have {RULE_WORDS[unknown[0]]}, which this policy does not know.",
+            f"Use a policy that was trained with the rule {unknown[0]}.",
+        )
 
 
 def _construct_best(

@@ -17,6 +17,7 @@ from dynaroute.batch import InstanceBatch, RouteBatch
 from dynaroute.construct.choose import Chooser, Follow, StepInfo, scramble
 from dynaroute.model.packing import Packing
 from dynaroute.model.policy import Left, Memory, Policy
+from dynaroute.model.rules import SegmentRules
 from dynaroute.model.state import RouteState
 
 __all__ = [
@@ -163,7 +164,11 @@ class _RouteSteps:
         self.memory = memory if len(someone) == len(state) else memory.take(state)
         self.nodes = packing.pad(node)[state]  # (P, M)
         demands = packing.pad(batch.demands[trajectory, node])[state]  # (P, M)
-        self.state = RouteState.at_depot(demands, batch.capacity[unfinished], self.nodes > 0)
+        capacity = batch.capacity[unfinished]  # (P,)
+        rules = None
+        if batch.rules is not None:
+            rules = SegmentRules.of(batch.rules, unfinished, self.nodes, demands, capacity, lengths[state])
+        self.state = RouteState.at_depot(demands, capacity, self.nodes > 0, rules)
 
     def decide(self, chooser: Chooser) -> Iterator[Decision]:
         """Step until every vehicle is back for good."""

@@ -6,6 +6,7 @@ from dataclasses import InitVar, dataclass
 from typing import TYPE_CHECKING, Literal, get_args
 
 from dynaroute.base.errors import ModelError
+from dynaroute.base.vocabulary import PolicyRule
 
 __all__ = ["KindName", "Normalisation", "PolicyConfig"]
 
@@ -62,6 +63,9 @@ class PolicyConfig:
     edge_scores
         Whether the final scores also compare each node with the last visited one and the remaining capacity directly
         (`Decoder.logits`), not only through the heads. Not in the paper.
+    rules
+        Names of the rules beyond capacity that the policy knows, in alphabetical order; it takes any problem that has
+        some of them. Not in the paper.
     """
 
     dimension: int = 128
@@ -80,6 +84,7 @@ class PolicyConfig:
     logit_query: bool = True
     distance_bias: bool = False
     edge_scores: bool = False
+    rules: tuple[PolicyRule, ...] = ()
     kind: KindName = None  # type: ignore[assignment]  # follows from `dynamic` if not given
 
     def __post_init__(self, dynamic: bool | None = None) -> None:  # noqa: RUF033 (a subclass may have a field of this name)
@@ -112,11 +117,24 @@ class PolicyConfig:
             raise ModelError.about("normalisation", f"normalisation is {self.normalisation!r}.", "Use tanh or batch.")
         if type(self.depot_features) is not int or self.depot_features not in (2, 3):
             raise ModelError.about("depot_features", f"depot_features is {self.depot_features!r}.", "Use 2 or 3.")
+        self._read_rules()
         if self.dynamic and self.normalisation == "batch":
             # visited nodes are dropped from the input, which would change batch statistics
             raise ModelError.about(
                 "dynamic", "a dynamic policy cannot use batch normalisation.", "Use tanh, or dynamic = False."
             )
+
+    def _read_rules(self) -> None:
+        """Bring the names of rules in order."""
+        if not isinstance(self.rules, list | tuple | set | frozenset):
+            raise ModelError.about("rules", f"rules are {self.rules!r}.", "Give a list of names.")
+        known = get_args(PolicyRule)
+        for name in self.rules:
+            if name not in known:
+                raise ModelError.about("rules", f"the rule {name!r} is unknown.", f"Known ones are {', '.join(known)}.")
+        object.__setattr__(self, "rules", tuple(sorted(set(self.rules))))
+        if self.rules and (self.kind != "AM-D" or self.depot_features != 3):
+            raise ModelError.about("rules", "only the paper's dynamic policy can have rules.", "Use AM-D, or no rules.")
 
     @classmethod
     def am(cls) -> PolicyConfig:
@@ -139,7 +157,8 @@ class PolicyConfig:
         """Describe the most important settings, and those that are not in the paper."""
         beyond = {"distances": self.distance_bias, "edge scores": self.edge_scores}
         shape = f"{self.layers} layers, dimension {self.dimension}, {self.heads} heads"
-        return ", ".join([self.title, shape, *(name for name, is_on in beyond.items() if is_on)])
+        rules = [f"rules {' '.join(self.rules)}"] if self.rules else []
+        return ", ".join([self.title, shape, *(name for name, is_on in beyond.items() if is_on), *rules])
 
     @property
     def head_dimension(self) -> int:

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from dynaroute.base.errors import ModelError
 from dynaroute.model.config import PolicyConfig
 from dynaroute.model.packing import Packing
+from dynaroute.model.rules import MOVES, STATES, Outlook
 
 __all__ = ["Context", "Decoder", "Projections", "log_distances"]
 
@@ -91,11 +92,23 @@ class Context(NamedTuple):
         (P, S) int64: slot of the last visited node.
     fraction
         (P, S): D_t / D, the remaining capacity.
+    outlook
+        What else the vehicles see where there are rules beyond capacity; else None.
     """
 
     mean: Tensor
     previous: Tensor
     fraction: Tensor
+    outlook: Outlook | None = None
+
+
+class _RuleTerms(NamedTuple):
+    """What rules beyond capacity add: to the query and the heads' outputs (P, S, d_h), scores, and logits."""
+
+    query: Tensor
+    scores: Tensor
+    heads: Tensor
+    logits: Tensor
 
 
 class Decoder(nn.Module):
@@ -123,6 +136,9 @@ class Decoder(nn.Module):
             self.distance_weight = nn.Parameter(torch.zeros(config.heads + 1))
             self.distance_weight.data[-1].fill_(_FIRST_WEIGHT)
         self.edge = nn.Linear(dimension + 1, dimension, bias=False) if config.edge_scores else None  # W^E
+        # further states of eq 12, in the query and in the heads' outputs; and of moves, in each head and the logits
+        self.states = nn.Linear(STATES, 2 * dimension, bias=False) if config.rules else None
+        self.moves = nn.Linear(MOVES, config.heads + 1, bias=False) if config.rules else None
 
     def fold(self) -> Tensor:
         """Stack all matrices that multiply node embeddings: (5 d_h, d_h), or (6 d_h, d_h) with edge scores.
@@ -187,11 +203,16 @@ class Decoder(nn.Module):
         segments, steps, nodes = feasible.shape
         is_masked = ~feasible
         query = self._query(projections, context)  # (P, S, d_h), eqs 12 and 13
+        by_rules = self._weigh(context.outlook, query.dtype)
+        if by_rules is not None:
+            query = query + by_rules.query
         scores = torch.bmm(self._split_heads(query).flatten(0, 1), projections.key)  # (P heads, S, M), eq 14
         scores = scores.view(segments, -1, steps, nodes)  # (P, heads, S, M)
         if projections.places is not None and self.distance_weight is not None:
             distances = log_distances(projections.places, context.previous)  # (P, S, M)
             scores = scores + self.distance_weight[:-1, None, None] * distances[:, None]
+        if by_rules is not None:
+            scores = scores + by_rules.scores
         scores = scores.masked_fill(is_masked[:, None], -torch.inf)
         weights = scores.softmax(-1).view(-1, steps, nodes)  # eq 15
         heads = torch.bmm(weights, projections.value)  # (P heads, S, d_k), eq 16
@@ -199,10 +220,22 @@ class Decoder(nn.Module):
         if projections.edge is not None:
             glimpse = glimpse + _take_rows(projections.edge, context.previous)
             glimpse = torch.addcmul(glimpse, context.fraction[..., None], projections.capacity[1])
+        if by_rules is not None:
+            glimpse = glimpse + by_rules.heads
         logits = torch.bmm(glimpse, projections.logit_key.transpose(1, 2))  # (P, S, M), eqs 17 and 18
         if projections.places is not None and self.distance_weight is not None:
             logits = logits + self.distance_weight[-1] * distances
+        if by_rules is not None:
+            logits = logits + by_rules.logits
         return (self.config.clip * logits.tanh()).masked_fill(is_masked, -torch.inf)  # eq 19
+
+    def _weigh(self, outlook: Outlook | None, dtype: torch.dtype) -> _RuleTerms | None:
+        """Weigh what vehicles see where there are rules beyond capacity."""
+        if outlook is None or self.states is None or self.moves is None:
+            return None
+        query, heads = self.states(outlook.states.to(dtype)).chunk(2, -1)  # (P, S, d_h) each
+        moves = self.moves(outlook.moves.to(dtype)).permute(0, 3, 1, 2)  # (P, heads + 1, S, M)
+        return _RuleTerms(query, moves[:, :-1], heads, moves[:, -1])
 
     def _refuse_what_is_not_a_matrix(self) -> None:
         parts = [(f"decoder.{name}", part) for name, part in self.named_children()]

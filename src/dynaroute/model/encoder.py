@@ -7,6 +7,7 @@ from torch import Tensor, nn
 from torch.func import functional_call
 from torch.nn import functional as F
 
+from dynaroute.batch.rules import FEATURES
 from dynaroute.model.config import PolicyConfig
 from dynaroute.model.packing import Packing
 
@@ -27,9 +28,10 @@ class Encoder(nn.Module):
 
     def __init__(self, config: PolicyConfig) -> None:
         super().__init__()
-        self.depot_features = config.depot_features
-        self.embed_customer = nn.Linear(3, config.dimension)
-        self.embed_depot = nn.Linear(config.depot_features, config.dimension)
+        self.further_features = FEATURES if config.rules else 0
+        self.depot_features = config.depot_features + self.further_features
+        self.embed_customer = nn.Linear(3 + self.further_features, config.dimension)
+        self.embed_depot = nn.Linear(self.depot_features, config.dimension)
         self.layers = nn.ModuleList(AttentionLayer(config) for _ in range(config.layers))
 
     def forward(self, features: Tensor, is_depot: Tensor, packing: Packing) -> Tensor:
@@ -38,7 +40,7 @@ class Encoder(nn.Module):
         Parameters
         ----------
         features
-            (T, 3) position and demand / capacity of every remaining node.
+            (T, 3) position and demand / capacity of every remaining node; where there are rules (T, F).
         is_depot
             (T,) which of them are depots.
         packing
@@ -56,6 +58,8 @@ class Encoder(nn.Module):
 
     def embed(self, features: Tensor, is_depot: Tensor) -> Tensor:
         """Embed nodes as h^0 (eq 2); the depot has its own parameters."""
+        if self.further_features and features.shape[1] == 3:
+            features = F.pad(features, (0, self.further_features))  # (T, F): a plain problem has no rules
         depot = self.embed_depot(features[:, : self.depot_features])  # (T, d_h)
         return torch.where(is_depot[:, None], depot, self.embed_customer(features))
 

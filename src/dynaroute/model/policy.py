@@ -44,7 +44,7 @@ class Left(NamedTuple):
     Attributes
     ----------
     features
-        (T, 3) position and demand / capacity of every node; each instance's depot comes first.
+        (T, 3) position and demand / capacity of every node, and further ones; each instance's depot comes first.
     is_depot
         (T,) which of them are depots.
     packing
@@ -148,7 +148,7 @@ class Policy(nn.Module):
         """Compute eqs 12 to 19: (P, M) logits of the next node, minus infinity if infeasible."""
         graph_mean = memory.graph_sum / memory.graph_count[:, None]  # (P, d_h)
         fraction = state.remaining.to(graph_mean.dtype) / state.capacity.to(graph_mean.dtype)  # (P,)
-        context = Context(graph_mean[:, None], state.previous[:, None], fraction[:, None])
+        context = Context(graph_mean[:, None], state.previous[:, None], fraction[:, None], state.outlook)
         return self.decoder.logits(memory.projections, context, state.feasible()[:, None]).squeeze(1)
 
     def advance(self, memory: Memory, state: RouteState, chosen: Tensor) -> Memory:

@@ -7,6 +7,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from dynaroute.model.rules import Outlook, Progress, SegmentRules
+
 __all__ = ["RouteState", "find_feasible"]
 
 
@@ -52,6 +54,8 @@ class RouteState(NamedTuple):
         (P, M) bool: customers not yet visited.
     is_done
         (P,) bool: no customer is left.
+    rules, progress, outlook
+        Rules beyond capacity, how far the vehicles are by them, and what they see; None without rules.
     """
 
     demands: Tensor
@@ -60,9 +64,14 @@ class RouteState(NamedTuple):
     previous: Tensor
     is_open: Tensor
     is_done: Tensor
+    rules: SegmentRules | None = None
+    progress: Progress | None = None
+    outlook: Outlook | None = None
 
     @classmethod
-    def at_depot(cls, demands: Tensor, capacity: Tensor, is_open: Tensor) -> RouteState:
+    def at_depot(
+        cls, demands: Tensor, capacity: Tensor, is_open: Tensor, rules: SegmentRules | None = None
+    ) -> RouteState:
         """Start with full vehicles at the depot.
 
         Parameters
@@ -73,16 +82,33 @@ class RouteState(NamedTuple):
             (P,) int32.
         is_open
             (P, M) bool: customers still to visit.
+        rules
+            Rules beyond capacity.
         """
         previous = torch.zeros_like(capacity, dtype=torch.int64)
-        return cls(demands, capacity, capacity, previous, is_open, ~is_open.any(1))
+        state = cls(demands, capacity, capacity, previous, is_open, ~is_open.any(1), rules)
+        return state if rules is None else state._at(rules.begin(), previous)
 
     def feasible(self) -> Tensor:
         """(P, M) where each vehicle may go. It may stay at the depot only when it is done."""
-        return find_feasible(self.is_open, self.demands, self.remaining, (self.previous != 0) | self.is_done)
+        is_open = self.is_open if self.outlook is None else self.is_open & self.outlook.feasible.squeeze(1)
+        return find_feasible(is_open, self.demands, self.remaining, (self.previous != 0) | self.is_done)
 
     def update(self, chosen: Tensor) -> RouteState:
         """Return the state after each vehicle has moved to its (P,) chosen slot (eq 21)."""
+        moved = self._move(chosen)
+        if self.rules is None or self.progress is None:
+            return moved
+        return moved._at(self.rules.visit(self.progress, self.previous[:, None], chosen[:, None]), chosen)
+
+    def _at(self, progress: Progress, previous: Tensor) -> RouteState:
+        """Return the state with this progress at (P,) slots."""
+        assert self.rules is not None
+        outlook = self.rules.look(progress, previous[:, None])
+        return self._replace(remaining=progress.deliverable.squeeze(1), progress=progress, outlook=outlook)
+
+    def _move(self, chosen: Tensor) -> RouteState:
+        """Do the same as `update` for what every problem has."""
         delivered = self.demands.gather(1, chosen[:, None]).squeeze(1)  # (P,)
         is_open = self.is_open.scatter(1, chosen[:, None], False)
         return self._replace(

@@ -20,6 +20,7 @@ from dynaroute.construct.choose import scramble
 from dynaroute.kernels import LONGEST_ROUTE, kernels_run_on
 from dynaroute.model.decoder import Context, Projections
 from dynaroute.model.policy import Policy
+from dynaroute.model.rules import Outlook
 from dynaroute.model.state import find_feasible
 
 __all__ = [
@@ -394,6 +395,8 @@ class KnownSteps(NamedTuple):
         (P, M) false for padding.
     remaining
         (P, S) remaining capacity.
+    outlook
+        What the vehicles see by rules beyond capacity; None without rules.
     """
 
     previous: Tensor
@@ -402,6 +405,7 @@ class KnownSteps(NamedTuple):
     is_open: Tensor
     is_node: Tensor
     remaining: Tensor
+    outlook: Outlook | None = None
 
 
 def sum_steps(
@@ -411,7 +415,8 @@ def sum_steps(
     graph = projections.graph  # (P, M, d_h)
     # padding may always return, because something must be feasible
     may_return = (steps.previous != 0) | ~steps.is_step | ~steps.is_node[:, :1]
-    feasible = find_feasible(steps.is_open, demands[:, None], steps.remaining, may_return)  # (P, S, M)
+    is_allowed = steps.is_open if steps.outlook is None else steps.is_open & steps.outlook.feasible  # (P, S, M)
+    feasible = find_feasible(is_allowed, demands[:, None], steps.remaining, may_return)  # (P, S, M)
     in_mean = steps.is_node[:, None, :].expand_as(feasible)
     if policy.config.shrinking_mean:
         in_mean = steps.is_open.clone()
@@ -421,6 +426,7 @@ def sum_steps(
         mean=in_mean.to(graph.dtype) @ graph / nodes_in_mean,
         previous=steps.previous,
         fraction=steps.remaining.to(graph.dtype) / capacities[:, None].to(graph.dtype),
+        outlook=steps.outlook,
     )
     logits = policy.decoder.logits(projections, context, feasible)  # (P, S, M)
     target = torch.where(steps.is_step, steps.target, 0)

@@ -20,6 +20,7 @@ from torch.nn import functional as F
 
 from dynaroute.base.errors import ModelError
 from dynaroute.batch import InstanceBatch, RouteBatch
+from dynaroute.construct.build import refuse_unknown_rules
 from dynaroute.construct.eager import sum_log_probabilities
 from dynaroute.kernels import LONGEST_ROUTE, LONGEST_SEGMENT, kernels_run_on
 from dynaroute.model.changes import find_change, find_decoder_change, find_encoder_change, warn_once
@@ -28,6 +29,7 @@ from dynaroute.model.encoder import AttentionLayer, Encoder, encode_exactly
 from dynaroute.model.packing import Packing
 from dynaroute.model.pointer import PointerNetwork
 from dynaroute.model.policy import Policy
+from dynaroute.model.rules import SegmentRules
 from dynaroute.training.replay.layout import (
     KnownSteps,
     ReplayLayout,
@@ -86,6 +88,7 @@ def replay_log_probabilities(
     has_one_size
         Whether all instances are known to have the same number of customers, so that nothing waits for the device.
     """
+    refuse_unknown_rules(policy, batch)
     replay = REPLAYS.get(policy.known_kind)
     why_not = find_decoder_change(policy) if replay is not None else f"there is no parallel replay for {policy.kind}"
     if replay is None or why_not:
@@ -143,6 +146,7 @@ def _replay_states(policy: Policy, solutions: Solutions, precision: torch.dtype 
         starts = RouteStarts.of_routes(solutions.routes, batch.sizes, solutions.samples)
     room = room if isinstance(room, ReplaySize) else ReplaySize.of(starts)
     by_kernels = _use_kernels(policy, precision or policy.dtype, batch.nodes) and room.longest_route <= LONGEST_ROUTE
+    by_kernels = by_kernels and batch.rules is None
     if not by_kernels:
         room = ReplaySize.of(starts)  # plain operations use arrays that fit exactly
     layout = ReplayLayout.of_starts(starts, room)
@@ -309,8 +313,13 @@ def _decode_plainly(
     projections = projections.to(policy.dtype)
     if policy.config.distance_bias:
         projections = projections.at(_list_positions(batch, layout.routes, policy.dtype), packing)
-    capacities, demands = batch.capacity[layout.routes.solution], packing.pad(_list_demands(batch, layout.routes))
-    return route_log_probabilities(policy, projections, packing, layout.route_lengths, capacities, demands)
+    solution = layout.routes.solution
+    capacities, demands = batch.capacity[solution], packing.pad(_list_demands(batch, layout.routes))
+    rules = None
+    if batch.rules is not None:
+        nodes = packing.pad(layout.routes.token_node)  # (R, M)
+        rules = SegmentRules.of(batch.rules, solution, nodes, demands, capacities, packing.lengths)
+    return route_log_probabilities(policy, projections, packing, layout.route_lengths, capacities, demands, rules)
 
 
 def route_log_probabilities(
@@ -320,6 +329,7 @@ def route_log_probabilities(
     route_lengths: Tensor,
     capacities: Tensor,
     demands: Tensor,
+    rules: SegmentRules | None = None,
 ) -> Tensor:
     """Compute (R,) log-probabilities of routes in plain PyTorch. Twin of `dynaroute.kernels.route_probability`.
 
@@ -337,6 +347,8 @@ def route_log_probabilities(
         (R,) int32.
     demands
         (R, M) int32.
+    rules
+        Rules beyond capacity.
     """
     slot = torch.arange(packing.longest, device=demands.device)  # (M,)
     step = slot[: int(route_lengths.max()) + 1]  # (S,): at step p the vehicle is at slot p
@@ -344,13 +356,19 @@ def route_log_probabilities(
     remaining = capacities[:, None] - (demands[:, : len(step)] * on_route).cumsum(1)  # (R, S)
     is_open = packing.is_token[:, None, :] & (slot > step[:, None])  # (R, S, M)
     is_step = step <= route_lengths[:, None]  # (R, S)
+    previous = step.expand(len(capacities), -1)  # (R, S)
+    outlook = None
+    if rules is not None:
+        progress = rules.follow(len(step))
+        remaining, outlook = progress.deliverable, rules.look(progress, previous)
     steps = KnownSteps(
-        previous=step.expand(len(capacities), -1),
+        previous=previous,
         target=torch.where(step < route_lengths[:, None], step + 1, 0),
         is_step=is_step,
         is_open=is_open,
         is_node=packing.is_token,
         remaining=remaining,
+        outlook=outlook,
     )
     return sum_steps(policy, projections, steps, demands, capacities)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -44,10 +44,7 @@ class UpdateInput:
 
     def tensors(self) -> list[Tensor]:
         """All tensors, in a fixed order."""
-        values = [getattr(self.batch, field.name) for field in fields(self.batch)]
-        return [
-            value for value in (*values, self.routes.route, self.routes.position, self.advantages) if value is not None
-        ]
+        return [*self.batch.list_tensors(), self.routes.route, self.routes.position, self.advantages]
 
     def find_starts(self) -> RouteStarts:
         """Find where routes begin, and which are equal."""
