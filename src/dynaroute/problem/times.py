@@ -8,7 +8,7 @@ import re
 from dynaroute.base.display import show_text
 from dynaroute.base.errors import FormatError, UnsupportedError, Where
 
-__all__ = ["format_clock", "format_duration", "may_be_hours", "parse_time", "parse_window"]
+__all__ = ["format_clock", "format_duration", "parse_time", "parse_window", "split_window"]
 
 # English, German, French and Spanish
 _UNITS = {
@@ -118,11 +118,11 @@ def parse_window(text: str, where: Where) -> tuple[float, float]:
         raise FormatError(f"{_quote(text)} contains a date.", where=where, remedy=_DATE_REMEDY)
     if sum(any(map(str.isdigit, part)) for part in _LISTED.split(plain)) > 1 or len(_DASHED.findall(plain)) > 1:
         raise UnsupportedError(
-            f"{_quote(text)} has several time windows, but a customer can have only one.",
+            f"{_quote(text)} has several time windows.",
             where=where,
-            remedy="Keep one of them, or split the customer in two.",
+            remedy="Separate them with semicolons in a table, and list them under windows in JSON.",
         )
-    bounds = _split_window(plain)
+    bounds = split_window(plain)
     if bounds is None or not any(bounds):
         raise FormatError(f"{_quote(text)} is not a time window.", where=where, remedy=_WINDOW_REMEDY)
     unit = _UNIT.fullmatch(bounds[1])
@@ -135,20 +135,7 @@ def parse_window(text: str, where: Where) -> tuple[float, float]:
     return 0.0 if earliest is None else earliest, math.inf if latest is None else latest
 
 
-def may_be_hours(text: str) -> bool:
-    """Whether a window is of bare numbers that a person may mean as hours: 8-12, 8.30-12.00, 0830-1200.
-
-    Parameters
-    ----------
-    text
-        The window.
-    """
-    bounds = _split_window(text.strip().lower()) or ("", "")
-    given = [bound for bound in bounds if bound]
-    return any(map(_MAY_BE_HOURS.fullmatch, given)) and all(map(_PLAIN.fullmatch, given))
-
-
-def _split_window(plain: str) -> tuple[str, str] | None:
+def split_window(plain: str) -> tuple[str, str] | None:
     """The two times of a window, one of which may be blank; None if it is not one."""
     bounds = _BETWEEN.split(_RANGE.sub("", plain, count=1) if _RANGE.match(plain) else plain)
     if len(bounds) == 2:

@@ -181,9 +181,7 @@ def test_a_column_of_either_table_can_be_ignored(tmp_path: Path) -> None:
     [
         ("n/a", "'n/a' is not a time window"),
         ("2024-05-03", "contains a date"),
-        ("2024-05-03 08:00-12:00", "contains a date"),
-        ("03.05.2024 8:00-12:00", "contains a date"),
-        ("8:00-12:00, 14:00-16:00", "several time windows"),
+        ("8:00-12:00 14:00-16:00", "several time windows"),
     ],
 )
 def test_a_cell_that_is_no_window_is_called_what_it_is(cell: str, words: str, tmp_path: Path) -> None:

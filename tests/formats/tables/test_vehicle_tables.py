@@ -37,7 +37,7 @@ REFUSED = {
     "costs": ("name,capacity,cost\nvan,5,3\n", "cost", "not supported"),
     "end on the moon": ("name,capacity,end\nvan,5,moon\n", "line 2", "depot or open"),
     "shift backwards": ("name,capacity,shift\nvan,5,17:00-08:00\n", "line 2", "before it starts"),
-    "shift of bare numbers": ("name,capacity,shift\nvan,5,8-17\n", "line 2", "could mean hours"),
+    "shift of bare numbers": ("name,capacity,shift\nvan,5,8-5\n", "line 2", "could mean the morning"),
     "shift without an end": ("name,capacity,shift\nvan,5,17:00-\n", "line 2", "no end"),
     "shift without a start": (
         "name,capacity,shift start,shift end\nvan,5,,17:00\n",

@@ -9,24 +9,18 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from dynaroute.base.display import show_list
 from dynaroute.base.errors import FormatError, Where, warn_of_input
 from dynaroute.formats.tables.cells.amounts import Entry, is_blank, tidy
+from dynaroute.formats.tables.cells.windows import DAY, Window, WindowReader
 from dynaroute.formats.tables.headers import Column
 from dynaroute.formats.tables.table import Table
-from dynaroute.formats.tables.words import simplify
 from dynaroute.formats.text import shorten
-from dynaroute.problem.times import may_be_hours, parse_time, parse_window
+from dynaroute.problem.times import parse_time
 
-__all__ = ["find_time_unit", "read_duration_cell", "read_service", "read_time_cell", "read_window_cell", "read_windows"]
+__all__ = ["find_time_unit", "read_duration_cell", "read_service", "read_shift_cells", "read_time_cell", "read_windows"]
 
-_ALL_DAY = (
-    "all day, any, any time, anytime, open, always, ganztägig, ganztags, ganzer Tag, egal, immer, jederzeit,"
-    " toute la journée, toujours, todo el día, siempre"
-)
-_ANY_TIME = frozenset(map(simplify, _ALL_DAY.split(",")))
 _BARE = re.compile(r"[0-9]+(?:[.,][0-9]+)?")
-_DATED = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2}|[0-9]{1,2}[./][0-9]{1,2}[./][0-9]{2,4})[ T,]+([0-9]{1,2}:[0-9]{2}.*)")
-_BETWEEN_WINDOWS = re.compile(r"\s*[;|\n]\s*")
 _UNIT = re.compile(r"[(\[]\s*(?:in\s+)?([^)\]\d]+?)\.?\s*[)\]]\s*$|\bin\s+([^\W\d]+)\s*$|[\s_]([^\W\d]+)\s*$")
 
 
@@ -51,57 +45,88 @@ def read_windows(table: Table, source: str) -> NDArray[np.float64] | None:
             remedy="Keep either the window, or earliest and latest.",
         )
     if window is not None:
-        several = [read_window_cells(table.entry(row, window)) for row in table.rows]
-        most = max(map(len, several))
-        padded = np.array([[*windows, *[windows[-1]] * (most - len(windows))] for windows in several])
-        return padded[:, 0] if most == 1 else padded
-    if not given:
+        entries = [table.entry(row, window) for row in table.rows]
+        windows = _read_window_cells(entries, window, source)
+    elif given:
+        windows = _read_bounds(table, bounds, source)
+    else:
         return None
-    seconds = np.tile([0.0, math.inf], (len(table.rows), 1))
-    places = [(side, column) for side, column in enumerate(bounds) if column is not None]
-    cells = [(node, *place, table.entry(row, place[1])) for node, row in enumerate(table.rows) for place in places]
-    times = _drop_day([entry for *_, entry in cells], source)
-    for (node, side, column, _), entry in zip(cells, times, strict=True):
-        if not is_blank(entry.text):
-            seconds[node, side] = read_time_cell(entry, column)
-    return seconds
+    windows = _order_night(table, window or given[0], windows, source)
+    most = max(map(len, windows))
+    padded = np.array([[*each, *[each[-1]] * (most - len(each))] for each in windows])
+    return padded[:, 0] if most == 1 else padded
 
 
-def _drop_day(entries: Sequence[Entry], source: str) -> list[Entry]:
-    """Remove the date that some programs write before each time; all must be on the same day."""
-    day, times = "", []
+def _read_window_cells(entries: Sequence[Entry], column: Column, source: str) -> list[list[Window]]:
+    reader = WindowReader([entry.text for entry in entries], find_time_unit(column.heading) or "")
     for entry in entries:
-        dated = _DATED.fullmatch(tidy(entry.text))
-        if dated is not None and day and dated[1] != day:
+        if entry.kind not in ("text", "time", "date"):
+            raise _wrong_kind(entry, "08:00-12:00")
+    windows = [reader.read_cell(entry) for entry in entries]
+    reader.note(source)
+    return windows
+
+
+def _read_bounds(table: Table, columns: Sequence[Column | None], source: str) -> list[list[Window]]:
+    """Read windows whose bounds are in two columns, either of which may be missing."""
+    pairs = [
+        [None if column is None else _name_unit(table.entry(row, column), column) for column in columns]
+        for row in table.rows
+    ]
+    reader = WindowReader([entry.text for pair in pairs for entry in pair if entry is not None])
+    windows = [reader.read_bounds(*pair) if any(pair) else (0.0, math.inf) for pair in pairs]
+    reader.note(source)
+    return [[window] for window in windows]
+
+
+def _name_unit(entry: Entry, column: Column) -> Entry | None:
+    """Add the unit of the heading, or of our own headings, to a bare number; None for a blank cell."""
+    if is_blank(entry.text) and entry.kind == "text":
+        return None
+    if entry.kind not in ("text", "number", "time", "date"):
+        raise _wrong_kind(entry, "08:00")
+    text = tidy(entry.text)
+    if _BARE.fullmatch(text):
+        _refuse_fraction(text, entry, "08:00")
+        unit = find_time_unit(column.heading) or ("s" if column.tier <= 0 else "")
+        text = f"{text} {unit}".strip()
+    return entry._replace(text=text)
+
+
+def _order_night(table: Table, column: Column, windows: list[list[Window]], source: str) -> list[list[Window]]:
+    """Put windows after midnight on the day after, where the depot's window passes midnight."""
+    opens, closes = windows[0][0]
+    night = max((latest for each in windows for _, latest in each if latest < math.inf), default=0.0)
+    if night <= DAY:
+        return windows
+    if closes > DAY and math.isfinite(closes):
+        late = [node for node, each in enumerate(windows) if each[-1][1] < opens]
+        if late:
+            lines = show_list([table.rows[node].line for node in late])
+            warn_of_input(source, f"read the time windows of lines {lines} as after midnight, like the depot's end.")
+        moved = {node: [(earliest + DAY, latest + DAY) for earliest, latest in windows[node]] for node in late}
+        return [moved.get(node, each) for node, each in enumerate(windows)]
+    for row, each in zip(table.rows, windows, strict=True):
+        if 0 < each[0][0] < night - DAY and each[-1][1] <= DAY:
             raise FormatError(
-                f"{shorten(entry.text)} is not on {day} like the times before it.",
-                where=entry.where,
-                remedy="Plan one day at a time: keep only the rows of that day.",
+                f"{shorten(row.text(column.index))} could be before or after the night, which other windows pass.",
+                where=table.where(row, column),
+                remedy="Give the depot a window that passes midnight, such as 20:00-06:00.",
             )
-        day = day if dated is None else dated[1]
-        times.append(entry if dated is None else Entry(dated[2], "text", entry.where))
-    if day:
-        warn_of_input(source, f"ignored the date {day} of the time windows.")
-    return times
+    return windows
 
 
-def read_window_cells(entry: Entry) -> list[tuple[float, float]]:
-    """Read one or more windows, separated by semicolons: 08:00-10:00; 14:00-16:00."""
-    parts = [part for part in _BETWEEN_WINDOWS.split(entry.text) if part] if entry.kind == "text" else []
-    return [read_window_cell(Entry(part, entry.kind, entry.where)) for part in parts] or [read_window_cell(entry)]
-
-
-def read_window_cell(entry: Entry) -> tuple[float, float]:
-    """Read a time window; a blank cell means any time."""
-    if entry.kind == "text" and (is_blank(entry.text) or simplify(entry.text) in _ANY_TIME):
-        return 0.0, math.inf
-    if may_be_hours(entry.text):
-        raise FormatError(
-            f"{shorten(entry.text)} could mean hours or seconds.", where=entry.where, remedy="Write 08:00-12:00."
-        )
-    if entry.kind not in ("text", "time"):
-        raise _wrong_kind(entry, "08:00-12:00")
-    return parse_window(entry.text, entry.where)
+def read_shift_cells(entries: Sequence[Entry], columns: Sequence[Column]) -> Window:
+    """Read a shift from one cell, or its start and its end from two."""
+    if len(entries) == 1:
+        ((window, *more),) = _read_window_cells(entries, columns[0], "")
+        if more or window[1] == math.inf:
+            fault = "has no end" if not more else "has several windows"
+            message = f"the shift {shorten(entries[0].text)} {fault}."
+            raise FormatError(message, where=entries[0].where, remedy="Write, say, 08:00-17:00.")
+        return window
+    bounds = [_name_unit(entry, column) for entry, column in zip(entries, columns, strict=True)]
+    return WindowReader([entry.text for entry in entries]).read_bounds(*bounds)
 
 
 def read_time_cell(entry: Entry, column: Column) -> float:
@@ -125,18 +150,22 @@ def _with_unit(entry: Entry, column: Column, example: str) -> str:
     text = tidy(entry.text)
     if not _BARE.fullmatch(text):
         return text
-    if entry.kind == "number" and 0 < float(text) < 1:
-        raise FormatError(
-            f"{shorten(text)} looks like a time that the spreadsheet stores as a fraction of a day.",
-            where=entry.where,
-            remedy=f"Format the column as times, or write {example}.",
-        )
+    _refuse_fraction(text, entry, example)
     if (unit := find_time_unit(column.heading)) is not None:
         return f"{text} {unit}"
     if column.tier <= 0 or not float(text.replace(",", ".")):
         return text
     heading = f", or give the unit in the heading: '{column.heading} (min)'" if example.endswith("min") else ""
     raise FormatError(f"{shorten(text)} has no unit.", where=entry.where, remedy=f"Write {example}{heading}.")
+
+
+def _refuse_fraction(text: str, entry: Entry, example: str) -> None:
+    if entry.kind == "number" and 0 < float(text) < 1:
+        raise FormatError(
+            f"{shorten(text)} looks like a time that the spreadsheet stores as a fraction of a day.",
+            where=entry.where,
+            remedy=f"Format the column as times, or write {example}.",
+        )
 
 
 def find_time_unit(heading: str) -> str | None:

@@ -19,7 +19,7 @@ from dynaroute.formats.tables.headers import Column, find_header
 from dynaroute.formats.tables.requests import holds_places, refuse_requests_of_vehicles
 from dynaroute.formats.tables.rules import read_costs
 from dynaroute.formats.tables.table import Table, sort_rows
-from dynaroute.formats.tables.time_cells import read_duration_cell, read_time_cell, read_window_cell
+from dynaroute.formats.tables.time_cells import read_duration_cell, read_shift_cells
 from dynaroute.formats.tables.words import VEHICLES, read_truth, simplify
 from dynaroute.formats.text import one_line, shorten
 from dynaroute.problem.fleet import VehicleType
@@ -137,24 +137,15 @@ def _read_length(entry: Entry, column: Column) -> float:
 
 
 def _read_shift(cells: dict[str, tuple[Entry, Column]]) -> tuple[float, float] | None:
-    if "shift" in cells:
-        entry, _ = cells["shift"]
-        earliest, latest = read_window_cell(entry)
-        if latest == float("inf"):
-            raise FormatError(
-                f"the shift {shorten(entry.text)} has no end.", where=entry.where, remedy="Write, say, 08:00-17:00."
-            )
-        return earliest, latest
-    bounds = [cells.get(role) for role in ("shift_start", "shift_end")]
-    if bounds == [None, None]:
+    roles = ("shift",) if "shift" in cells else ("shift_start", "shift_end")
+    given = [cells[role] for role in roles if role in cells]
+    if not given:
         return None
-    given = next(bound for bound in bounds if bound is not None)
-    if None in bounds:
+    if len(given) < len(roles):
         raise FormatError(
-            "the shift needs both a start and an end.", where=given[0].where, remedy="Give both or neither."
+            "the shift needs both a start and an end.", where=given[0][0].where, remedy="Give both or neither."
         )
-    start, end = (read_time_cell(*bound) for bound in bounds if bound is not None)
-    return start, end
+    return read_shift_cells([entry for entry, _ in given], [column for _, column in given])
 
 
 def _read_end(entry: Entry) -> RouteEnd:
