@@ -13,6 +13,7 @@ from dynaroute.base.vocabulary import ReadingRule
 from dynaroute.problem.checks.fields import find_largest_capacities
 from dynaroute.problem.fleet import VehicleType
 from dynaroute.problem.instance import Instance
+from dynaroute.problem.places import DEPOT
 
 __all__ = ["FleetOptions", "VehicleList", "use_rounding", "use_vehicles"]
 
@@ -33,6 +34,8 @@ class VehicleList:
         The file's headings or keys, among which a column to plan without may be.
     is_per_km
         Whether the price of a distance is for a km, where the instance's distances are metres.
+    names_depots
+        Whether the file says at which depot each type starts.
     """
 
     types: tuple[VehicleType, ...]
@@ -40,6 +43,7 @@ class VehicleList:
     unit: str = ""
     headings: tuple[str, ...] = field(default=(), compare=False)
     is_per_km: bool = False
+    names_depots: bool = field(default=True, compare=False)
 
     @property
     def largest_capacity(self) -> Decimal:
@@ -115,6 +119,7 @@ class FleetOptions:
 def use_vehicles(instance: Instance, vehicles: VehicleList) -> Instance:
     """Return the instance with these vehicle types; demands and capacities may differ in decimals."""
     scale = max(instance.demand_scale, vehicles.scale)  # both are powers of ten
+    types = _start_at_depots(instance, vehicles)
     metres = 1000.0 if vehicles.is_per_km and instance.unit == "m" else 1.0
     demand_factor, factor = scale // instance.demand_scale, scale // vehicles.scale
     usual = instance.usual_vehicles
@@ -134,8 +139,34 @@ def use_vehicles(instance: Instance, vehicles: VehicleList) -> Instance:
                 capacity=tuple(amount * factor for amount in kind.capacities),
                 initial_load=tuple(amount * factor for amount in kind.initial_loads),
             )
-            for kind in vehicles.types
+            for kind in types
         ),
+    )
+
+
+def _start_at_depots(instance: Instance, vehicles: VehicleList) -> tuple[VehicleType, ...]:
+    """Let types start at the depots that they name; as many as needed at every depot if the file names none."""
+    own = instance.depot_name.casefold()
+    names = {own or DEPOT: DEPOT, DEPOT: DEPOT, **{place.name.casefold(): place.name for place in instance.places}}
+    starts = tuple(dict.fromkeys(kind.start for kind in instance.fleet))
+    if vehicles.names_depots or len(starts) == 1:
+        called = [(names.get(kind.start.casefold(), kind.start), kind) for kind in vehicles.types]
+        for start, _ in called:
+            if start not in names.values():
+                known = ", ".join(dict.fromkeys(names))
+                message = f"vehicles start at {start!r}, but there is no such depot among the stops."
+                raise OptionError.about("vehicles", message, f"The depots are called {known}.")
+        return tuple(
+            kind if kind.start == start else replace(kind, start=start, end=start if kind.end != "open" else "open")
+            for start, kind in called
+        )
+    if any(kind.count is not None for kind in vehicles.types):
+        message = f"there are {len(starts)} depots, but the file of vehicles does not say which start where."
+        raise OptionError.about("vehicles", message, "Add a column depot to it, with the ids of the depots.")
+    return tuple(
+        replace(kind, name=f"{kind.name} {start}".strip(), start=start, end=kind.end if kind.end == "open" else start)
+        for kind in vehicles.types
+        for start in starts
     )
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from dynaroute.base.errors import FormatError, OptionError, Where, in_file
+from dynaroute.base.errors import FormatError, OptionError, Where, in_file, warn_of_input
 from dynaroute.base.files import STDIN, read_bytes, read_stdin, refuse_unreadable
 from dynaroute.formats.fleet_options import FleetOptions, VehicleList
 from dynaroute.formats.ignored import Ignored
@@ -18,9 +19,11 @@ from dynaroute.formats.registry import (
     require_suffix,
 )
 from dynaroute.formats.tables.cells.units import find_unit
+from dynaroute.formats.tables.cells.workbook import list_sheets, refuse_other_kinds
 from dynaroute.formats.tables.headers import read_renames
 from dynaroute.formats.tables.side_tables import cut_legs
 from dynaroute.formats.tables.stops import ReadingOptions
+from dynaroute.formats.tables.words import are_vehicles
 from dynaroute.formats.text import decode_text
 from dynaroute.problem.instance import Instance
 from dynaroute.problem.solution import Solution
@@ -139,7 +142,13 @@ def read_set(
         reading = ReadingOptions()
         if known.is_table or ignore:
             reading = _read_options(suffix, capacity, sheet, columns, matrix, durations, ignore, fleet)
-        instances = known.parse(content, "" if source == "-" else source, reading)
+        offer = _offer_vehicles(content, source, sheet) if known.has_sheets and fleet.vehicles is None else ""
+        try:
+            instances = known.parse(content, "" if source == "-" else source, reading)
+        except FormatError as error:
+            if offer and error.where.field == "capacity":
+                error.remedy = f"To take it from the vehicles of this file, add {offer}. {error.remedy}"
+            raise
         if not instances:
             raise FormatError("the file holds no instance.", remedy="Was it saved or copied completely?")
         return [fleet.apply(instance) for instance in instances]
@@ -168,6 +177,17 @@ def _read_options(
     distances, times = (None if legs is None else cut_legs(os.fspath(legs)) for legs in (matrix, durations))
     unit = None if vehicles is None else find_unit(vehicles.unit)
     return ReadingOptions(capacity, sheet, read_renames(columns), distances, times, unit=unit, ignored=ignored)
+
+
+def _offer_vehicles(content: bytes, source: str, sheet: str | None) -> str:
+    """The option that takes the vehicles from a sheet of the same workbook; "" if none is called vehicles."""
+    refuse_other_kinds(content)
+    titles = [title for title in list_sheets(content) if are_vehicles(title) and title != sheet]
+    if not titles:
+        return ""
+    option = f"--vehicles {shlex.quote(f'{source}#{titles[0]}')}"
+    warn_of_input(source, f"the sheet {titles[0]!r} is not used; to plan with its vehicles, add {option}.")
+    return option
 
 
 def _find_suffix(file: Path, format: str | None) -> str:

@@ -39,6 +39,7 @@ __all__ = [
     "find_request",
     "holds_clock_times",
     "holds_number",
+    "is_descriptive",
     "is_unsupported",
     "is_unsupported_for_vehicles",
     "refuse_requests",
@@ -112,6 +113,11 @@ def is_unsupported_for_vehicles(field: str) -> bool:
     return any(map(_CONSTRAINT_OF_VEHICLES.fullmatch, split_words(field)))
 
 
+def is_descriptive(heading: str) -> bool:
+    """Whether a column only describes a stop, such as a telephone number."""
+    return bool(_compile(DESCRIPTIVE).search(_separate_digits(heading)))
+
+
 def find_request(heading: str, texts: Sequence[str], owner: Owner) -> Request | None:
     """Find out what a column or key that is not used asks for; None if it only describes something.
 
@@ -127,7 +133,7 @@ def find_request(heading: str, texts: Sequence[str], owner: Owner) -> Request | 
     if not any(texts):
         return None
     simple = _separate_digits(heading)
-    if _compile(DESCRIPTIVE).search(simple):
+    if is_descriptive(heading):
         return None
     if owner == "stops" and _compile(KINDS_OF_STOPS).search(simple):
         distinct = set(texts)

@@ -277,12 +277,6 @@ READ = {
         options={"fleet": FleetOptions(speed=10.0)},
         notes=("TIME_WINDOW_FROM as earliest, TIME_WINDOW_TO as latest",),
     ),
-    "customer that is called a depot, too": book(
-        [HEADER, DEPOT, ("Depot Süd", 53.4, 10.0, 0), A],
-        demands="0 5",
-        names="Depot Süd A",
-        notes=("called depot as customers: lines 3",),
-    ),
     "times that may be hours": with_column(
         "earliest",
         None,
@@ -447,7 +441,6 @@ REFUSED = {
     "word on a line among the stops": File("id,x,y,demand\n0,0,0,0\nMeyer\nA,1,1,5\n", words=("line 3", "1 cells")),
     "sum that is none": book([*STOPS, (None, None, None, 13)], words=("line 5", "only '13'")),
     "hidden depot": book(STOPS, change=hide_row(2), words=("depot is 5",), notes=("hidden rows 2",)),
-    "two depots marked": File("id,x,y,demand,depot\nG,2,2,0,x\nA,1,1,5,\nH,0,0,0,x\n", words=("line 4", "depots")),
     "several depots named": File("id,x,y,demand,depot\nL,0,0,0,North\nA,1,1,5,South\n", words=("several depots",)),
     "amounts to pick up": File("id,x,y,demand,collect\n0,0,0,0,\nA,1,1,5,3\n", words=("line 3", "like a pickup")),
     "windows under a heading that says little": with_column(

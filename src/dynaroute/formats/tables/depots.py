@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
+from numpy.typing import NDArray
+
 from dynaroute.base.display import show_list
-from dynaroute.base.errors import UnsupportedError, warn_of_input
+from dynaroute.base.errors import InstanceError, UnsupportedError, Where, warn_of_input
 from dynaroute.formats.tables.cells.amounts import is_blank
 from dynaroute.formats.tables.cells.cells import Row
 from dynaroute.formats.tables.headers import Column
 from dynaroute.formats.tables.table import Table
 from dynaroute.formats.tables.words import is_depot, read_truth
+from dynaroute.formats.text import one_line
+from dynaroute.problem.fleet import VehicleType
+from dynaroute.problem.places import DEPOT, Place
 
-__all__ = ["add_missing_depot", "put_depot_first", "release_column"]
+__all__ = ["add_missing_depot", "put_depot_first", "read_further_depots", "release_column", "start_everywhere"]
+
+ANY = (0.0, math.inf)
 
 _NOTHING = ("", "0", "0.0", "0,0")
 _POSITIONS = ("lat", "lon", "x", "y", "position")
@@ -21,38 +31,68 @@ _POSITIONS = ("lat", "lon", "x", "y", "position")
 def put_depot_first(table: Table, source: str) -> Table:
     """Move the depot to the top: the row marked in a column, the row called depot, or the first one.
 
+    Further rows that are marked, or called depot, become the table's `depots`.
+
     Parameters
     ----------
     table
         The stops.
     source
-        The file's path, for the note that says which row was used.
+        The file's path, for the note that says which rows were used.
 
     Raises
     ------
     UnsupportedError
-        If there are several depots.
+        If a column gives each customer a depot of its own.
     """
     rows, columns = table.rows, table.header.columns
     if not rows:
         return table
-    place, table = _find_marked(table)
-    if place is None:
-        named = _find_named(table)
-        if len(named) == 2 and named == [0, len(rows) - 1] and _same_cells(rows[0], rows[-1], table):
-            warn_of_input(source, f"left out the last row, line {rows[-1].line}: it repeats the depot.")
-            return replace(table, rows=rows[:-1])
-        if len(named) > 1:
-            others = [rows[index].line for index in named if index]
-            warn_of_input(source, f"read further rows called depot as customers: lines {show_list(others)}.")
-        if len(named) != 1 or named[0] == 0:
-            return table
-        place = named[0]
-    if place == 0:
-        return table
-    label = rows[place].text(columns["id"].index) if "id" in columns else ""
-    warn_of_input(source, f"used line {rows[place].line}{f' ({label})' if label else ''} as the depot.")
-    return replace(table, rows=[rows[place], *rows[:place], *rows[place + 1 :]])
+    found, table = _find_marked(table)
+    found = found or _find_named(table)
+    copies = [index for index in found[1:] if _same_cells(rows[found[0]], rows[index], table)]
+    if copies == [len(rows) - 1]:
+        warn_of_input(source, f"left out the last row, line {rows[-1].line}: it repeats the depot.")
+        found, rows = found[:-1], rows[:-1]
+    labels = [rows[index].text(columns["id"].index) if "id" in columns else "" for index in found]
+    told = [
+        f"line {rows[index].line}{f' ({label})' if label else ''}" for index, label in zip(found, labels, strict=True)
+    ]
+    if not found:
+        if columns["demand"].index >= len(table.header.headings):  # the first row would not stand out as the depot
+            warn_of_input(source, f"used the first row, line {rows[0].line}, as the depot.")
+        return replace(table, rows=rows)
+    if found != [0]:
+        warn_of_input(source, f"used {show_list(told)} as the depot{'s' * (len(found) > 1)}.")
+    customers = [row for index, row in enumerate(rows) if index not in found]
+    first, *others = (rows[index] for index in found)
+    return replace(table, rows=[first, *customers], depots=others)
+
+
+def read_further_depots(
+    table: Table, coordinates: NDArray[np.float64] | None, windows: NDArray[np.float64] | None
+) -> tuple[Place, ...]:
+    """Read the depots besides the first; arrays have rows for them after those of the customers."""
+    columns, count, places = table.header.columns, len(table.rows), []
+    for number, row in enumerate(table.depots):
+        name = one_line(row.text(columns["id"].index)) if "id" in columns else ""
+        x, y = (None, None) if coordinates is None else coordinates[count + number].tolist()
+        opens, closes = (0.0, math.inf) if windows is None else windows[count + number].reshape(-1, 2)[0].tolist()
+        try:
+            places.append(
+                Place(name or f"depot {number + 2}", x, y, (opens, closes) if (opens, closes) != ANY else None)
+            )
+        except InstanceError as error:
+            error.where = Where(line=row.line, field="depot")
+            raise
+    return tuple(places)
+
+
+def start_everywhere(places: Sequence[Place], capacity: int) -> tuple[VehicleType, ...] | None:
+    """Make vehicles of every depot, as many as needed; None if there is only one depot."""
+    if not places:
+        return None
+    return tuple(VehicleType(capacity, name=name, start=name) for name in (DEPOT, *(place.name for place in places)))
 
 
 def add_missing_depot(table: Table) -> Table:
@@ -72,24 +112,24 @@ def add_missing_depot(table: Table) -> Table:
     return replace(table, rows=[replace(first, cells=cells, kinds=kinds), *table.rows])
 
 
-def _find_marked(table: Table) -> tuple[int | None, Table]:
-    """The row that a column marks as the depot, and the table; a column without marks loses its role."""
+def _find_marked(table: Table) -> tuple[list[int], Table]:
+    """The rows that a column marks as depots, and the table; a column without marks loses its role."""
     for role in ("depot", "kind"):
         column = table.header.columns.get(role)
         if column is None:
             continue
         texts = [row.text(column.index) for row in table.rows]
         marked = [index for index, text in enumerate(texts) if is_depot(text) or (role == "depot" and read_truth(text))]
-        if len(marked) > 1 or (role == "depot" and not marked and len({text for text in texts if text}) > 1):
+        if role == "depot" and not marked and len({text for text in texts if text}) > 1:
             raise UnsupportedError(
-                f"{len(marked)} rows are marked as depots." if marked else "the column names several depots.",
-                where=table.where(table.rows[marked[1] if marked else 0], column),
-                remedy="Plan one depot at a time: keep one depot and its customers.",
+                "the column names several depots.",
+                where=table.where(table.rows[0], column),
+                remedy="Give each depot a row with an x in this column; any of them may serve any customer.",
             )
         if marked:
-            return marked[0], table
+            return marked, table
         table = release_column(table, role)
-    return None, table
+    return [], table
 
 
 def release_column(table: Table, role: str) -> Table:

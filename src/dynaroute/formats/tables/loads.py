@@ -15,7 +15,7 @@ from dynaroute.formats.tables.table import Table, find_label
 from dynaroute.formats.tables.words import STOPS
 from dynaroute.formats.text import shorten
 
-__all__ = ["Loads", "read_loads", "read_pickups"]
+__all__ = ["Loads", "count_stops", "read_loads", "read_pickups"]
 
 _TEXT_REMEDY = "Add a first line '# capacity: 50', or give the option capacity."
 _SHEET_REMEDY = (
@@ -47,6 +47,19 @@ class Loads:
     place: Where
     written: tuple[Amounts, Amounts]
     given_unit: Unit | None = None
+
+
+def count_stops(table: Table, source: str) -> Table:
+    """Give every customer a demand of 1 if the table has no such column, which then lies beyond its last one."""
+    column, width = table.header.columns["demand"], len(table.header.headings)
+    if column.index < width:
+        return table
+    warn_of_input(source, "there is no column with demands: every stop counts as 1, and the capacity is in stops.")
+    depot, *customers = table.rows
+    header = replace(table.header, headings=(*table.header.headings, "demand"))
+    cells = [(*(row.text(index) for index in range(width)), "1") for row in customers]
+    filled = [replace(row, cells=texts) for row, texts in zip(customers, cells, strict=True)]
+    return replace(table, header=header, rows=[depot, *filled])
 
 
 def read_loads(
@@ -208,7 +221,11 @@ def _find_capacity(table: Table, option: float | Decimal | str | None) -> Entry:
         raise FormatError(
             "the capacity is missing.",
             where=Where(field="capacity"),
-            remedy=_SHEET_REMEDY if table.grid.sheet else _TEXT_REMEDY,
+            remedy="Give the most stops of a vehicle: --capacity 20."
+            if table.header.columns["demand"].heading == ""
+            else _SHEET_REMEDY
+            if table.grid.sheet
+            else _TEXT_REMEDY,
         )
     for other in found[1:]:
         if other.text != found[0].text:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -19,7 +20,7 @@ from dynaroute.formats.tables.assumptions import warn_of_assumptions
 from dynaroute.formats.tables.cells.amounts import BARE_NUMBER, Notation, find_evidence, split_unit, tidy
 from dynaroute.formats.tables.cells.cells import Grid, Row
 from dynaroute.formats.tables.cells.units import Unit, find_unit
-from dynaroute.formats.tables.depots import add_missing_depot, put_depot_first
+from dynaroute.formats.tables.depots import add_missing_depot, put_depot_first, read_further_depots, start_everywhere
 from dynaroute.formats.tables.headers import (
     ROWS_LOOKED_AT,
     Column,
@@ -29,7 +30,7 @@ from dynaroute.formats.tables.headers import (
     find_header,
     score_header,
 )
-from dynaroute.formats.tables.loads import read_loads, read_pickups
+from dynaroute.formats.tables.loads import count_stops, read_loads, read_pickups
 from dynaroute.formats.tables.matrix import read_matrix
 from dynaroute.formats.tables.places import warn_of_odd_places
 from dynaroute.formats.tables.positions import read_positions
@@ -39,7 +40,7 @@ from dynaroute.formats.tables.table import Table, sort_rows
 from dynaroute.formats.tables.time_cells import read_service, read_windows
 from dynaroute.formats.tables.words import STOPS, simplify
 from dynaroute.formats.text import one_line, read_rounding, shorten
-from dynaroute.formats.unsupported import find_request
+from dynaroute.formats.unsupported import find_request, is_descriptive
 from dynaroute.problem.details import Details
 from dynaroute.problem.instance import Instance
 
@@ -142,6 +143,9 @@ def parse_stops(grid: Grid, reading: ReadingOptions, source: str) -> Instance:
     reading.ignored.refuse_unknown(header.headings)
     axes = _choose_axes(header, grid, needs_places=not has_matrix)
     keys = _position_roles(header, axes) or ("id", "demand")
+    if "demand" not in header.columns:
+        unfilled = Column(len(header.headings), "", "demand")
+        header = replace(header, columns={**header.columns, "demand": unfilled})
     table = put_depot_first(sort_rows(grid, header, keys, source), source)
     if not table.rows:
         raise FormatError(
@@ -151,14 +155,19 @@ def parse_stops(grid: Grid, reading: ReadingOptions, source: str) -> Instance:
         )
     if not reading.has_depot:
         table = add_missing_depot(table)
+    table = count_stops(table, source)
+    everywhere = replace(table, rows=[*table.rows, *table.depots])
     refuse_requests_of_stops(table)
     loads = read_loads(table, reading.capacity, reading.unit, lambda: _find_notation(table), source)
     word, line = grid.directives.get("rounding", ("none", 0))
     rounding = read_rounding(word.lower(), Where(line=line, field="rounding"))
-    coordinates, written = read_positions(table, axes, lambda: _find_notation(table)) if axes else (None, [])
+    coordinates, written = read_positions(everywhere, axes, lambda: _find_notation(table)) if axes else (None, [])
     names, ids = _read_names(table)
+    windows = read_windows(everywhere, source)
+    places = read_further_depots(table, coordinates, windows)
+    nodes, count = None if ids is None else (*ids, *(place.name for place in places)), len(table.rows)
     distances, durations = (
-        None if given is None else read_matrix(given[0], kind, ids, len(table.rows), given[1])
+        None if given is None else read_matrix(given[0], kind, nodes, len(everywhere.rows), given[1])
         for given, kind in ((reading.distances, "distance"), (reading.durations, "duration"))
     )
     with placed(_make_place(table, loads.place)):
@@ -167,7 +176,7 @@ def parse_stops(grid: Grid, reading: ReadingOptions, source: str) -> Instance:
         quantities = scale_quantities([*loads.demands, *pickups], loads.capacity, labels)
         amounts = np.array(quantities.demands).reshape(-1, len(table.rows))
         instance = Instance(
-            coordinates=coordinates,
+            coordinates=None if coordinates is None else coordinates[:count],
             demands=amounts[0],
             pickups=amounts[1] if pickups else None,
             capacity=quantities.capacity,
@@ -179,7 +188,9 @@ def parse_stops(grid: Grid, reading: ReadingOptions, source: str) -> Instance:
             customer_names=names,
             demand_scale=quantities.scale,
             service=read_service(table),
-            windows=read_windows(table, source),
+            windows=None if windows is None else windows[:count],
+            places=places,
+            vehicles=start_everywhere(places, quantities.capacity),
             details=_read_details(table, names),
             depot_name="" if ids is None or BARE_NUMBER.fullmatch(ids[0]) else ids[0],
             **read_wishes(table, source),
@@ -209,7 +220,8 @@ def _choose_axes(header: Header, grid: Grid, *, needs_places: bool) -> tuple[str
     if not needs_places and not globe and not plane and not has_pairs:
         axes = ()
     missing = [name for name in (*axes, "demand") if name not in columns]
-    if missing:
+    are_counted = missing == ["demand"] and (axes or "id" in columns) and "pickup" not in columns
+    if missing and (not are_counted or _find_example(header, grid)):
         raise _missing_columns(missing, header, grid)
     return axes
 
@@ -238,6 +250,8 @@ def _missing_columns(missing: Sequence[str], header: Header, grid: Grid) -> Form
         example = _find_example(header, grid)
         if example is not None:
             remedy += f" Or say what a column means: {advise_columns({missing[-1]: example}, header.columns.values())}."
+            if missing == ["demand"] and "pickup" not in header.columns:
+                remedy += f" If each stop counts as 1, plan without it: --ignore {shlex.quote(example.heading)}."
     names = f"the columns {', '.join(missing)} are" if len(missing) > 1 else f"the column {missing[0]} is"
     sheet = f" in the sheet {grid.sheet!r}" if grid.sheet else ""
     return FormatError(
@@ -253,7 +267,10 @@ def _find_example(header: Header, grid: Grid) -> Column | None:
     columns = [
         column
         for column in header.others
-        if _holds_numbers(texts := [row.text(column.index) for row in rows])
+        if not column.is_ignored
+        and not is_descriptive(column.heading)
+        and simplify(column.heading) not in _ADDRESSES
+        and _holds_numbers(texts := [row.text(column.index) for row in rows])
         and find_request(column.heading, texts, "stops") is None
     ]
     return columns[-1] if columns else None

@@ -37,12 +37,15 @@ class Table:
         The rows of data: each is a stop, a leg or a vehicle.
     outside
         Rows above the header and below the data.
+    depots
+        Rows of depots besides the first.
     """
 
     grid: Grid
     header: Header
     rows: list[Row]
     outside: list[Row]
+    depots: Sequence[Row] = ()
 
     def entry(self, row: Row, column: Column) -> Entry:
         """A cell and where it is."""

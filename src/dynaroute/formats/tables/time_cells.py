@@ -20,6 +20,7 @@ from dynaroute.problem.times import parse_time
 
 __all__ = ["find_time_unit", "read_duration_cell", "read_service", "read_shift_cells", "read_time_cell", "read_windows"]
 
+_HOUR = 3600.0
 _BARE = re.compile(r"[0-9]+(?:[.,][0-9]+)?")
 _UNIT = re.compile(r"[(\[]\s*(?:in\s+)?([^)\]\d]+?)\.?\s*[)\]]\s*$|\bin\s+([^\W\d]+)\s*$|[\s_]([^\W\d]+)\s*$")
 
@@ -58,7 +59,9 @@ def read_windows(table: Table, source: str) -> NDArray[np.float64] | None:
 
 
 def _read_window_cells(entries: Sequence[Entry], column: Column, source: str) -> list[list[Window]]:
-    reader = WindowReader([entry.text for entry in entries], find_time_unit(column.heading) or "")
+    unit = find_time_unit(column.heading) or "h"
+    is_clock = parse_time(f"1 {unit}", Where()) == _HOUR  # as in "opening hours"
+    reader = WindowReader([entry.text for entry in entries], "" if is_clock else unit)
     for entry in entries:
         if entry.kind not in ("text", "time", "date"):
             raise _wrong_kind(entry, "08:00-12:00")

@@ -25,6 +25,7 @@ from dynaroute.formats.text import one_line, shorten
 from dynaroute.problem.fleet import VehicleType
 from dynaroute.problem.instance import LARGEST_INTEGER
 from dynaroute.problem.measures import parse_length
+from dynaroute.problem.places import DEPOT
 
 __all__ = ["has_vehicles", "parse_vehicles"]
 
@@ -74,7 +75,8 @@ def parse_vehicles(grid: Grid, source: str, ignored: Ignored = NOTHING_IGNORED) 
         _refuse_same_names(table, types)
         _warn_of_unused(table, types, source)
         headings = tuple(filter(None, header.headings))
-        return VehicleList(types, scale, unit, headings, is_per_km="distance_cost" in table.header.columns)
+        is_per_km, names_depots = (role in table.header.columns for role in ("distance_cost", "depot"))
+        return VehicleList(types, scale, unit, headings, is_per_km, names_depots)
 
 
 def _read_capacities(table: Table) -> tuple[list[Decimal], str]:
@@ -121,7 +123,8 @@ def _read_type(table: Table, row: Row, capacity: int) -> VehicleType:
             max_distance=None if distance is None else _read_length(*distance),
             shift=_read_shift(cells),
             max_stops=read_whole("max_stops"),
-            end=_read_end(cells["end"][0]) if "end" in cells else "depot",
+            start=(start := one_line(cells["depot"][0].text) if "depot" in cells else DEPOT),
+            end="open" if "end" in cells and _read_end(cells["end"][0]) == "open" else start,
             **read_costs(cells),
         )
     except InstanceError as error:

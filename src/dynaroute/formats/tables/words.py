@@ -16,6 +16,7 @@ __all__ = [
     "Language",
     "Meaning",
     "Vocabulary",
+    "are_vehicles",
     "is_depot",
     "is_total",
     "read_truth",
@@ -335,6 +336,7 @@ VEHICLES = Vocabulary(
         "distance_cost": ("distance cost, cost per km / kosten pro km / coût par km / coste por km", "", ""),
         "time_cost": ("time cost, cost per hour / kosten pro stunde / coût par heure / coste por hora", "", ""),
         "skills": STOPS.words["skills"],
+        "depot": ("depot, start depot, home depot / startdepot, heimatdepot / dépôt / depósito", "", ""),
     }
 )
 
@@ -349,6 +351,11 @@ _DEPOTS = (
 )
 _TOTAL_WORDS = frozenset(_TOTALS.split(", "))
 _DEPOT_WORDS = frozenset(_DEPOTS.split(", "))
+_VEHICLES = (
+    "vehicles, vehicle, fleet, vans, trucks, lorries, fahrzeuge, fahrzeug, fuhrpark, flotte, transporter, lkw, lkws,"
+    " vehicules, vehicule, parc, camions, vehiculos, vehiculo, flota, camiones, furgonetas"
+)
+_VEHICLE_WORDS = frozenset(_VEHICLES.split(", "))
 _SURE_DEPOTS = ("depot", "zentrallager", "betriebshof")  # whatever follows; "Lager Nord GmbH" may be a customer
 _YES_WORDS = frozenset(("x", "1", "yes", "y", "true", "wahr", "ja", "j", "oui", "o", "vrai", "si", "s", "verdadero"))
 _NO_WORDS = frozenset(("", "0", "no", "n", "false", "falsch", "nein", "non", "faux", "falso"))
@@ -366,6 +373,11 @@ def is_depot(text: str) -> bool:
     """Whether a cell says that its row is the depot: "Depot", "Lager", "Zentrallager Hamburg"."""
     simple = simplify(text)
     return simple in _DEPOT_WORDS or simple.split(" ")[0] in _SURE_DEPOTS
+
+
+def are_vehicles(title: str) -> bool:
+    """Whether the title of a sheet says that it lists vehicles: "Fahrzeuge", "Fleet 2026"."""
+    return any(word in _VEHICLE_WORDS for word in simplify(title).split())
 
 
 def read_truth(text: str) -> bool | None:

@@ -131,7 +131,7 @@ class WindowReader:
         rest = _DATE.sub("", plain)
         bounds = split_window(_name_hours(rest))
         if bounds is None or not any(bounds) or len(dates) > 2:
-            return parse_window(plain if dates else rest, entry.where)  # which says what is wrong
+            return parse_window(entry.text, entry.where)  # which says what is wrong
         return self._measure(bounds, (days[0], days[-1]), entry)
 
     def _measure(self, bounds: tuple[str, str], days: tuple[int, int], entry: Entry) -> Window:

@@ -24,7 +24,7 @@ from dynaroute.formats.text import shorten
 if TYPE_CHECKING:
     from openpyxl.workbook import Workbook
 
-__all__ = ["cut_sheets", "cut_workbook", "find_excess", "refuse_other_kinds"]
+__all__ = ["cut_sheets", "cut_workbook", "find_excess", "list_sheets", "refuse_other_kinds"]
 
 _BYTES_OF_XML = 10  # bytes of memory for each byte of XML while it is read, which allows 200 MB of XML
 _BYTES_OF_CELL = 200
@@ -73,7 +73,7 @@ def cut_workbook(
     source
         The file's path, for notes.
     is_likely
-        Whether a sheet without such a header is likelier than others; errors then name its columns.
+        Whether a sheet without such a header is read if there is none with one.
 
     Raises
     ------
@@ -103,11 +103,21 @@ def cut_workbook(
                 first = grid
             if likely is None and is_likely(grid):
                 likely = grid
+        if likely is not None:
+            if len(sheets) > 1:
+                warn_of_input(source, f"read the sheet {likely.sheet!r}, which has no demands (--sheet NAME).")
+            return likely
         others = [f"{other.title} ({'hidden' if other.sheet_state != 'visible' else 'visible'})" for other in sheets]
         warn_of_input(source, f"no visible sheet has a known header; the sheets are {show_list(others)}.")
         if first is None:
             raise FormatError("the visible sheets are empty.", remedy="Name another sheet: --sheet NAME.")
-        return likely or first
+        return first
+
+
+def list_sheets(content: bytes) -> list[str]:
+    """List the titles of the visible sheets of a workbook that was read before."""
+    with _open(content) as workbook:
+        return [found.title for found in workbook.worksheets if found.sheet_state == "visible"]
 
 
 def cut_sheets(content: bytes) -> list[Grid]:
