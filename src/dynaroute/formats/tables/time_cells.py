@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dynaroute.base.display import show_list
 from dynaroute.base.errors import FormatError, Where, warn_of_input
 from dynaroute.formats.tables.cells.amounts import Entry, is_blank, tidy
-from dynaroute.formats.tables.cells.windows import DAY, Window, WindowReader
+from dynaroute.formats.tables.cells.time_windows import DAY, Window, WindowReader
 from dynaroute.formats.tables.headers import Column
 from dynaroute.formats.tables.table import Table
 from dynaroute.formats.text import shorten

@@ -11,7 +11,7 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 
 from dynaroute.base.display import show_list
 from dynaroute.base.errors import FormatError, Where, warn_of_input
@@ -78,7 +78,7 @@ class WindowReader:
 
     def read_cell(self, entry: Entry) -> list[Window]:
         """Read one or more windows: 08:00-10:00; 14:00-16:00; a blank cell means any time."""
-        if entry.kind == "text" and (is_blank(entry.text) or simplify(entry.text) in _ANY_TIME):
+        if entry.kind == "text" and (is_blank(entry.text) or simplify(entry.text) in _any_time()):
             return [(0.0, math.inf)]
         if entry.kind == "date":
             message = f"{entry.text} is a date; spreadsheets make one of a window such as 8-12."
@@ -115,7 +115,7 @@ class WindowReader:
 
     def _is_window(self, part: str) -> bool:
         bounds = split_window(_name_hours(part))
-        if simplify(part) in _PARTS:
+        if simplify(part) in _parts():
             return True
         return bounds is not None and any(bounds) and all(bound[:1].isdigit() for bound in bounds if bound)
 
@@ -123,9 +123,9 @@ class WindowReader:
         if (word := simplify(plain)) in _TWO_MEANINGS:
             message = f"{shorten(entry.text)} could mean the morning or tomorrow."
             raise FormatError(message, where=entry.where, remedy=f"{_EXAMPLE}, or {_TWO_MEANINGS[word]}.")
-        if word in _PARTS:
-            self._read.setdefault(plain, _show(_PARTS[word]))
-            return _PARTS[word]
+        if word in _parts():
+            self._read.setdefault(plain, _show(_parts()[word]))
+            return _parts()[word]
         dates = list(_DATE.finditer(plain))
         days = [self._count_days(found, entry) for found in dates] or [0]
         rest = _DATE.sub("", plain)
@@ -200,8 +200,15 @@ def _tidy(text: str) -> str:
     return " ".join(plain.replace("\n", ";").split())
 
 
-_ANY_TIME = frozenset(map(simplify, _ALL_DAY.split(",")))
-_PARTS = {simplify(word): window for window, words in _PARTS_OF_DAY.items() for word in words.split(",")}
+@cache
+def _any_time() -> frozenset[str]:
+    return frozenset(map(simplify, _ALL_DAY.split(",")))
+
+
+@cache
+def _parts() -> dict[str, Window]:
+    """The window of each word for a part of the day."""
+    return {simplify(word): window for window, words in _PARTS_OF_DAY.items() for word in words.split(",")}
 
 
 def _is_hour(bound: str) -> bool:

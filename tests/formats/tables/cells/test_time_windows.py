@@ -9,7 +9,7 @@ import pytest
 from dynaroute.base.errors import DynarouteError, Where, gather_notes
 from dynaroute.formats import parse_csv
 from dynaroute.formats.tables.cells.amounts import Entry
-from dynaroute.formats.tables.cells.windows import WindowReader
+from dynaroute.formats.tables.cells.time_windows import WindowReader
 
 WHERE = Where(line=3, field="window")
 H = 3600.0
