@@ -26,13 +26,13 @@ from dynaroute.base.stopping import Stopping
 from dynaroute.draw import draw_published_set
 from dynaroute.problem.instance import Instance
 from dynaroute.search.improvers import load_machine_code
-from dynaroute.search.many import BatchSearchRequest, SideBySide
+from dynaroute.search.many import BatchSearchRequest, search_side_by_side
 
 
 def count_iterations(instances: Sequence[Instance], seconds: float, threads: int) -> list[int]:
     """Search instances in threads of this process, and return the iterations of each."""
     request = BatchSearchRequest(instances, begin=lambda: Stopping.after(seconds))
-    return [outcome.iterations for outcome in SideBySide(threads).search(request)]
+    return [outcome.iterations for outcome in search_side_by_side(request, threads)]
 
 
 def count_iterations_after(barrier: object, instances: Sequence[Instance], seconds: float, sent: object) -> None:

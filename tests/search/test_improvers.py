@@ -27,7 +27,7 @@ from dynaroute.search.genetic.genetic import (
 from dynaroute.search.improvers import IMPROVERS
 from dynaroute.search.local.local_search import descend
 from dynaroute.search.local.two_opt import improve_paths
-from dynaroute.search.many import BatchSearchRequest, SideBySide
+from dynaroute.search.many import BatchSearchRequest, search_side_by_side
 from dynaroute.search.savings import build_by_savings
 from dynaroute.solving.options import Improve
 from dynaroute.solving.solve import solve
@@ -52,7 +52,7 @@ def improve(name: str, instance: Instance, start: Solution) -> Solution:
     if name in IMPROVERS:
         return IMPROVERS[name].improve([instance], [start], 2)[0]
     request = BatchSearchRequest([instance], begin=lambda: Stopping(iterations=500), find_start=lambda *_: start)
-    return SideBySide(2).search(request)[0].solution
+    return search_side_by_side(request, 2)[0].solution
 
 
 def test_options_name_the_same_improvers() -> None:

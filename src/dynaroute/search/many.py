@@ -1,4 +1,4 @@
-"""Searching many instances: the interface, and the search on CPU cores with one instance per core."""
+"""Searching many instances on CPU cores, with one instance per core."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from queue import Empty, SimpleQueue
 from threading import Event
-from typing import Protocol
 
 from dynaroute.base.machine import count_cores
 from dynaroute.base.stopping import Stopping
@@ -21,7 +20,7 @@ from dynaroute.search.improvers import needs_limits
 from dynaroute.search.search import Improvement, SearchOutcome, search
 from dynaroute.search.with_limits.search import search_fleet
 
-__all__ = ["BatchSearchRequest", "BatchSearcher", "SideBySide"]
+__all__ = ["BatchSearchRequest", "search_side_by_side"]
 
 _WAKE_UP_SECONDS = 0.2
 
@@ -33,8 +32,7 @@ class BatchSearchRequest:
     Attributes
     ----------
     instances
-        The instances. A searcher on tensors converts them to an `InstanceBatch`; the search on cores does without
-        PyTorch, which takes long to load.
+        The instances.
     begin
         Called when an instance (or several together) starts; returns when to stop.
     find_start
@@ -62,50 +60,38 @@ class BatchSearchRequest:
     on_finished: Callable[[int], None] | None = None
 
 
-class BatchSearcher(Protocol):
-    """A search of many instances; `Searcher` is a search of one."""
+def search_side_by_side(request: BatchSearchRequest, threads: int | None = None) -> list[SearchOutcome]:
+    """Search every instance for its time, which begins when it starts; returns one outcome per instance, in order.
 
-    def search(self, request: BatchSearchRequest) -> list[SearchOutcome]:
-        """Search until told to stop; returns one outcome per instance, in order.
+    Ctrl-C ends all searches and returns the best so far. An error in one of them ends all.
 
-        Ctrl-C ends all searches and returns the best so far. An error in one of them ends all.
-        """
-        ...
-
-
-@dataclass(frozen=True)
-class SideBySide:
-    """A searcher on CPU cores: one core per instance, or all cores for a single instance.
-
-    Attributes
+    Parameters
     ----------
+    request
+        What to search.
     threads
-        Number of cores; None: one for a single instance, else all that this process may use.
+        Number of cores: one for each instance, or all for a single instance. None: one for a single instance, else all
+        that this process may use.
     """
-
-    threads: int | None = None
-
-    def search(self, request: BatchSearchRequest) -> list[SearchOutcome]:
-        """Search every instance for its time, which begins when it starts."""
-        searches, count = _Searches(request), len(request.instances)
-        if count == 1:
-            outcome = searches.search(0, self.threads or 1)
-            searches.note_finished()
-            return [outcome]
-        workers = min(self.threads or count_cores(), max(count, 1))
-        search_one = partial(searches.search, threads=1, companions=workers)
-        pending: list[Future[SearchOutcome]] = []
-        with ThreadPoolExecutor(workers) as pool:
-            try:
-                with suppress(KeyboardInterrupt):
-                    pending.extend(pool.submit(search_one, index) for index in range(count))
-                    searches.wait_for(pending)
-                searches.interrupted.set()  # after an interrupt, every search ends with its best so far
-                pending.extend(pool.submit(search_one, index) for index in range(len(pending), count))
-                return [future.result() for future in pending]
-            finally:  # after an error or a second interrupt, do not wait for the rest
-                searches.interrupted.set()
-                pool.shutdown(wait=False, cancel_futures=True)
+    searches, count = _Searches(request), len(request.instances)
+    if count == 1:
+        outcome = searches.search(0, threads or 1)
+        searches.note_finished()
+        return [outcome]
+    workers = min(threads or count_cores(), max(count, 1))
+    search_one = partial(searches.search, threads=1, companions=workers)
+    pending: list[Future[SearchOutcome]] = []
+    with ThreadPoolExecutor(workers) as pool:
+        try:
+            with suppress(KeyboardInterrupt):
+                pending.extend(pool.submit(search_one, index) for index in range(count))
+                searches.wait_for(pending)
+            searches.interrupted.set()  # after an interrupt, every search ends with its best so far
+            pending.extend(pool.submit(search_one, index) for index in range(len(pending), count))
+            return [future.result() for future in pending]
+        finally:  # after an error or a second interrupt, do not wait for the rest
+            searches.interrupted.set()
+            pool.shutdown(wait=False, cancel_futures=True)
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from dynaroute.base.machine import choose_device, count_cores
 from dynaroute.base.stopping import Stopping
 from dynaroute.problem.instance import Instance
 from dynaroute.problem.solution import Solution
-from dynaroute.search.many import BatchSearchRequest, SideBySide
+from dynaroute.search.many import BatchSearchRequest, search_side_by_side
 from dynaroute.search.search import SearchOutcome
 from dynaroute.solving.building import load_policy, make_strategy, name_policy
 from dynaroute.solving.choose import Approach, load_code
@@ -71,7 +71,7 @@ def search_all(
         on_improvement=observers.on_improvement,
         on_finished=observers.progress,
     )
-    outcomes = SideBySide(options.threads).search(request)
+    outcomes = search_side_by_side(request, options.threads)
     results = [
         _report(instance, first.found[index], outcome, options)
         for index, (instance, outcome) in enumerate(zip(instances, outcomes, strict=True))
