@@ -33,7 +33,7 @@ from dynaroute.solving.options import DECLARATIONS
 
 __all__ = ["app", "run"]
 
-COMMANDS = (  # in the order of the help; each is a function in its own module of `cli/commands`
+_MODULES = (  # of `cli/commands`, in the order of the help; each has a command with its own name
     "solve",
     "check",
     "info",
@@ -45,13 +45,14 @@ COMMANDS = (  # in the order of the help; each is a function in its own module o
     "merge",
     "evaluate",
     "models",
-    "import-kool",
+    "import_kool",
     "train",
     "reproduce",
     "serve",
     "demo",
     "doctor",
 )
+COMMANDS = {module.rpartition(".")[2].replace("_", "-"): module for module in _MODULES}
 TOO_LARGE = DynarouteError("there is not enough memory.", remedy="Use fewer or smaller instances at a time.")
 JSON_FLAG = "--json"
 UsageError: type[Exception] = typer.BadParameter.__mro__[
@@ -174,11 +175,9 @@ class LateCommands(Mapping[str, Any]):
     """All commands by name. Each is loaded when it is looked up, so that no command waits for the others."""
 
     def __getitem__(self, name: str) -> Any:
-        if name not in COMMANDS:
-            raise KeyError(name)
-        function = name.replace("-", "_")
+        module = import_module(f"dynaroute.cli.commands.{COMMANDS[name]}")
         alone = typer.Typer(add_completion=False)
-        alone.command(cls=Command)(getattr(import_module(f"dynaroute.cli.commands.{function}"), function))
+        alone.command(cls=Command)(getattr(module, name.replace("-", "_")))
         return typer.main.get_command(alone)
 
     def __iter__(self) -> Iterator[str]:
