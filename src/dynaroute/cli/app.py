@@ -40,6 +40,8 @@ _MODULES = (  # of `cli/commands`, in the order of the help; each has a command 
     "plot",
     "convert",
     "insert",
+    "desk.explain",
+    "desk.compare",
     "generate",
     "batch",
     "merge",

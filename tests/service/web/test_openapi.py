@@ -32,6 +32,8 @@ def test_every_endpoint_is_described(client: httpx.Client) -> None:
         "POST /v1/insert",
         "POST /v1/preview",
         "POST /v1/export",
+        "POST /v1/compare",
+        "POST /v1/explain",
         "POST /v1/jobs",
         "GET /v1/jobs/{id}",
         "DELETE /v1/jobs/{id}",
@@ -53,7 +55,10 @@ def test_limits_and_models_are_described(client: httpx.Client) -> None:
     assert all(choice["maxItems"] == 1_000 for choice in customers["anyOf"])
 
 
-@pytest.mark.parametrize("path", ["/v1/solve", "/v1/jobs", "/v1/check", "/v1/convert", "/v1/insert", "/v1/export"])
+@pytest.mark.parametrize(
+    "path",
+    [f"/v1/{name}" for name in ("solve", "jobs", "check", "convert", "insert", "export", "compare", "explain")],
+)
 def test_examples_are_answered(client: httpx.Client, path: str) -> None:
     document = client.get("/openapi.json").json()
     content = document["paths"][path]["post"]["requestBody"]["content"]
@@ -86,5 +91,5 @@ def test_service_keeps_to_its_description(tmp_path: Path) -> None:
         )
 
         assert result.returncode == 0, result.stdout
-        assert "Tested: 12" in result.stdout
+        assert "Tested: 16" in result.stdout
         assert "Traceback" not in service.log.read_text()

@@ -70,7 +70,7 @@ class JobStore:
         self._longest = longest
         self._largest_answer = largest_answer
         self._jobs: dict[str, Job] = {}  # oldest first
-        self._searches: dict[str, PendingSearch] = {}
+        self._searches: dict[str, PendingSearch[Result]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
     def __len__(self) -> int:
@@ -187,7 +187,7 @@ class JobStore:
         search.cancel()
         self._pool.withdraw(search)
 
-    async def _follow(self, job: Job, search: PendingSearch, outcome: asyncio.Future[Result]) -> None:
+    async def _follow(self, job: Job, search: PendingSearch[Result], outcome: asyncio.Future[Result]) -> None:
         try:
             result = await outcome
             if not job.is_suspended:

@@ -45,7 +45,9 @@ __all__ = [
     "read_export",
     "read_insertion",
     "read_judgement",
+    "read_plan_of",
     "read_problem",
+    "read_request",
     "read_solvable_problem",
     "read_table_file",
 ]
@@ -122,10 +124,7 @@ def read_judgement(body: bytes, content_type: str, limits: ReadingLimits) -> Jud
     DynarouteError
         If the instance or the solution is missing or invalid.
     """
-    if _media_type(content_type) != JSON:
-        _refuse_media_type(content_type, [JSON])
-    limits.refuse_large_json(body)
-    document = dict(require_object(_load_strictly(body), ""))
+    document = read_request(body, content_type, limits)
     wants_timetable = document.pop("timetable", False)
     if not isinstance(wants_timetable, bool):
         raise FormatError.about("timetable", "the timetable is asked for by true.", "Write true, or leave it out.")
@@ -151,10 +150,7 @@ def read_insertion(body: bytes, content_type: str, limits: ReadingLimits) -> tup
     tuple[Plan, Customers]
         The plan, whose routes visit only known customers but may be wrong; and the customers as decoded JSON.
     """
-    if _media_type(content_type) != JSON:
-        _refuse_media_type(content_type, [JSON])
-    limits.refuse_large_json(body)
-    document = require_object(_load_strictly(body), "")
+    document = read_request(body, content_type, limits)
     for key in document.keys() - {"plan", "customers", "ignore"}:
         raise FormatError.about(key, "this key is missing.", "Give plan and customers.")
     customers = require_list(require(document, "customers", ""), "customers")
@@ -162,36 +158,51 @@ def read_insertion(body: bytes, content_type: str, limits: ReadingLimits) -> tup
         message = f"there are {len(customers)} new customers; at most {MOST_NEW_CUSTOMERS} can be inserted at a time."
         raise make_large_error(message, "customers")
     limits.refuse_large_document({"customers": customers})
-    with placed(partial(_prefix, "plan")):
-        given = require_object(require(document, "plan", ""), "")
-        problem = require_object(require(given, "instance", ""), "instance")
-        limits.refuse_customers(len(customers) + len(require_list(problem.get("customers"), "instance.customers")))
-        plan = _read_plan(given, problem, limits)
+    plan = read_plan_of(document, "plan", limits, len(customers))
     return plan, leave_out_of_customers(customers, Ignored.of(_read_ignored(document)))
+
+
+def read_request(body: bytes, content_type: str, limits: ReadingLimits) -> dict[str, object]:
+    """Read a body that must be a JSON object."""
+    if _media_type(content_type) != JSON:
+        _refuse_media_type(content_type, [JSON])
+    limits.refuse_large_json(body)
+    return dict(require_object(_load_strictly(body), ""))
+
+
+def read_plan_of(document: Mapping[str, object], key: str, limits: ReadingLimits, more: int = 0) -> Plan:
+    """Read a plan below a key of a body.
+
+    Parameters
+    ----------
+    document
+        The body.
+    key
+        Where the plan is.
+    limits
+        What is too large.
+    more
+        How many customers will join it.
+    """
+    with placed(partial(_prefix, key)):
+        given = require_object(require(document, key, ""), "")
+        problem = require_object(require(given, "instance", ""), "instance")
+        limits.refuse_customers(more + len(require_list(problem.get("customers"), "instance.customers")))
+        limits.refuse_large_document(problem)
+        limits.refuse_large_solution(given, limits.customers)
+        return plan_from_json(given)
 
 
 def read_export(body: bytes, content_type: str, limits: ReadingLimits) -> tuple[Plan, PlanFormat]:
     """Read a plan from a body, and the format of the file to make of it."""
-    if _media_type(content_type) != JSON:
-        _refuse_media_type(content_type, [JSON])
-    limits.refuse_large_json(body)
-    document = require_object(_load_strictly(body), "")
+    document = read_request(body, content_type, limits)
     for key in document.keys() - {"plan", "format"}:
         raise FormatError.about(key, "this key is unknown.", "Give plan and format.")
     format = require(document, "format", "")
     if format not in get_args(PlanFormat):
         known = ", ".join(get_args(PlanFormat))
         raise FormatError.about("format", f"the format {shorten(str(format))} is unknown.", f"Use one of {known}.")
-    with placed(partial(_prefix, "plan")):
-        given = require_object(require(document, "plan", ""), "")
-        problem = require_object(require(given, "instance", ""), "instance")
-        return _read_plan(given, problem, limits), cast("PlanFormat", format)
-
-
-def _read_plan(given: Mapping[str, object], problem: Mapping[str, object], limits: ReadingLimits) -> Plan:
-    limits.refuse_large_document(problem)
-    limits.refuse_large_solution(given, limits.customers)
-    return plan_from_json(given)
+    return read_plan_of(document, "plan", limits), cast("PlanFormat", format)
 
 
 def read_table_file(body: bytes, content_type: str, query: FileOptions, limits: ReadingLimits) -> TableFile:

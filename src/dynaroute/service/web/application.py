@@ -20,6 +20,7 @@ from starlette.types import ASGIApp
 from dynaroute import __version__
 from dynaroute.base.errors import DynarouteError
 from dynaroute.service.messages.refusals import INTERNAL, RequestError, make_invalid_error, to_response
+from dynaroute.service.web.endpoints.desk import make_desk_router
 from dynaroute.service.web.endpoints.files import make_files_router
 from dynaroute.service.web.endpoints.jobs import make_jobs_router
 from dynaroute.service.web.endpoints.solving import make_solving_router
@@ -56,6 +57,7 @@ def make_application(service: Service) -> ASGIApp:
     application.include_router(make_state_router(service))
     application.include_router(make_solving_router(service))
     application.include_router(make_files_router(service))
+    application.include_router(make_desk_router(service))
     application.include_router(make_jobs_router(service))
     application.include_router(make_page_router(service.settings))
     description = describe_api(application, service.settings)

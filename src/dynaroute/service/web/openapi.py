@@ -9,6 +9,7 @@ from fastapi.openapi.utils import get_openapi
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
+from dynaroute.service.messages.desk_schemas import CompareRequest, ExplainRequest
 from dynaroute.service.messages.file_schemas import ExportRequest, PlanFormat
 from dynaroute.service.messages.request_schemas import (
     CheckRequest,
@@ -23,8 +24,10 @@ from dynaroute.weights import shipped_models
 
 __all__ = [
     "CHECK_BODY",
+    "COMPARE_BODY",
     "CONVERT_BODY",
     "EVENTS_ANSWER",
+    "EXPLAIN_BODY",
     "EXPORT_ANSWER",
     "EXPORT_BODY",
     "INSERT_BODY",
@@ -56,6 +59,15 @@ WRONG_PLAN: dict[int | str, dict[str, Any]] = {
         "with the plan.",
     }
 }
+_BODIES = (
+    SolveRequest,
+    CheckRequest,
+    InsertRequest,
+    UploadRequest,
+    ExportRequest,
+    CompareRequest,
+    ExplainRequest,
+)
 _RETRY_AFTER = {"Retry-After": {"description": "Seconds.", "schema": {"type": "integer"}}}
 
 _CSV_EXAMPLE = "# capacity: 10\nx,y,demand\n0,0,0\n3,4,2\n3,0,7\n-1,0,9\n"
@@ -79,17 +91,15 @@ def _describe_problem(document: type[BaseModel]) -> dict[str, Any]:
     return {"requestBody": {"required": True, "content": content}}
 
 
+def _describe_document(document: type[BaseModel]) -> dict[str, Any]:
+    return {"requestBody": {"required": True, "content": {"application/json": {"schema": _refer(document)}}}}
+
+
 SOLVE_BODY = _describe_problem(SolveRequest)
 CONVERT_BODY = _describe_problem(InstanceSchema)
-CHECK_BODY: dict[str, Any] = {
-    "requestBody": {"required": True, "content": {"application/json": {"schema": _refer(CheckRequest)}}}
-}
-INSERT_BODY: dict[str, Any] = {
-    "requestBody": {"required": True, "content": {"application/json": {"schema": _refer(InsertRequest)}}}
-}
-EXPORT_BODY: dict[str, Any] = {
-    "requestBody": {"required": True, "content": {"application/json": {"schema": _refer(ExportRequest)}}}
-}
+CHECK_BODY, INSERT_BODY = _describe_document(CheckRequest), _describe_document(InsertRequest)
+COMPARE_BODY, EXPLAIN_BODY = _describe_document(CompareRequest), _describe_document(ExplainRequest)
+EXPORT_BODY = _describe_document(ExportRequest)
 PREVIEW_BODY: dict[str, Any] = {
     "requestBody": {
         "required": True,
@@ -178,7 +188,7 @@ def describe_api(application: FastAPI, settings: ServiceSettings) -> dict[str, A
 
 def _describe_bodies() -> dict[str, Any]:
     _, definitions = models_json_schema(
-        [(model, "validation") for model in (SolveRequest, CheckRequest, InsertRequest, ExportRequest, UploadRequest)],
+        [(model, "validation") for model in _BODIES],
         ref_template="#/components/schemas/{model}",
     )
     schemas: dict[str, Any] = definitions["$defs"]

@@ -1,4 +1,4 @@
-"""Running searches, and problems too large for a batch, in a few threads with a short queue."""
+"""Running searches, and other work that takes long, in a few threads with a short queue."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
+from typing import Any, Generic, TypeVar
 
 from dynaroute.service.messages.refusals import make_busy_error
-from dynaroute.solving.result import Result
 
 __all__ = ["PendingSearch", "SearchPool"]
 
 _NICENESS = 5
 
-Work = Callable[[Callable[[], bool]], Result]
+Outcome = TypeVar("Outcome")
 
 
-class PendingSearch:
-    """One search, waiting or running.
+class PendingSearch(Generic[Outcome]):
+    """One search, or other long work, waiting or running.
 
     Parameters
     ----------
@@ -35,7 +35,9 @@ class PendingSearch:
         Seconds after which it is ended.
     """
 
-    def __init__(self, work: Work, seconds: float, longest: float = math.inf) -> None:
+    def __init__(
+        self, work: Callable[[Callable[[], bool]], Outcome], seconds: float, longest: float = math.inf
+    ) -> None:
         self.seconds = seconds
         self.longest = longest
         self.waited = 0.0
@@ -47,7 +49,7 @@ class PendingSearch:
         """End it early, with the best so far."""
         self._cancelled.set()
 
-    def run(self) -> Result:
+    def run(self) -> Outcome:
         """Run it in the calling thread."""
         begin = time.perf_counter()
         self.waited = begin - self._since
@@ -69,7 +71,7 @@ class SearchPool:
         self._threads = _make_threads(workers)
         self._workers = workers
         self._most_waiting = most_waiting
-        self._outcomes: dict[PendingSearch, Future[Result]] = {}
+        self._outcomes: dict[PendingSearch[Any], Future[Any]] = {}
         self._is_ending = False
 
     def widen(self, workers: int) -> None:
@@ -107,7 +109,7 @@ class SearchPool:
         if len(self._outcomes) >= self._workers + self._most_waiting:
             raise make_busy_error(self.delay, "searches")
 
-    def submit(self, search: PendingSearch) -> asyncio.Future[Result]:
+    def submit(self, search: PendingSearch[Outcome]) -> asyncio.Future[Outcome]:
         """Queue a search."""
         if self._is_ending:
             search.cancel()
@@ -118,7 +120,7 @@ class SearchPool:
         outcome.add_done_callback(lambda _: self._forget(search, loop))
         return asyncio.wrap_future(outcome)
 
-    def withdraw(self, search: PendingSearch) -> None:
+    def withdraw(self, search: PendingSearch[Any]) -> None:
         """Drop a search that has not started, and cancel whoever awaits it."""
         if search in self._outcomes:
             self._outcomes[search].cancel()
@@ -134,7 +136,7 @@ class SearchPool:
         self.end_all()
         self._threads.shutdown(wait=False, cancel_futures=True)
 
-    def _forget(self, search: PendingSearch, loop: asyncio.AbstractEventLoop) -> None:
+    def _forget(self, search: PendingSearch[Any], loop: asyncio.AbstractEventLoop) -> None:
         with suppress(RuntimeError):  # the service has ended meanwhile
             loop.call_soon_threadsafe(self._outcomes.pop, search, None)
 

@@ -11,6 +11,7 @@ from contextlib import suppress
 from functools import partial
 from http import HTTPStatus
 from threading import Thread
+from typing import TypeVar
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
 
@@ -36,6 +37,8 @@ from dynaroute.solving.result import Result
 from dynaroute.weights import shipped_models
 
 __all__ = ["Metrics", "Service", "Turns"]
+
+Outcome = TypeVar("Outcome")
 
 _MOST_IN_A_ROUND = 32  # requests per round of the event loop; fewer would make smaller batches
 _LATENCIES = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0)
@@ -270,14 +273,29 @@ class Service:
             options.time_limit or 1.0,
             math.inf if options.searches else self.settings.solve_seconds,
         )
+        result = await self._run(search)
+        timing = TimingSchema(waited=search.waited, solved=result.seconds, batch=1)
+        return self._describe(problem, options, result, timing)
+
+    async def work(self, work: Callable[[Callable[[], bool]], Outcome], seconds: float) -> Outcome:
+        """Do other work that takes long, in turn with the searches.
+
+        Parameters
+        ----------
+        work
+            Gets a function that tells whether to end early: nobody waits any more, or the longest time is over.
+        seconds
+            Estimated duration.
+        """
+        return await self._run(PendingSearch(work, seconds, self.settings.solve_seconds))
+
+    async def _run(self, search: PendingSearch[Outcome]) -> Outcome:
         self._searches.refuse_full()
         try:
-            result = await self._searches.submit(search)
+            return await self._searches.submit(search)
         except asyncio.CancelledError:
             search.cancel()  # nobody is waiting for it
             raise
-        timing = TimingSchema(waited=search.waited, solved=result.seconds, batch=1)
-        return self._describe(problem, options, result, timing)
 
     async def add_job(self, problem: Problem, options: SolveOptions) -> Job:
         """Start a job; returns when it is on disk, if jobs are kept there."""

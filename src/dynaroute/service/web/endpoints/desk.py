@@ -1,0 +1,74 @@
+"""Endpoints about plans: comparing, explaining, other days, and a day that changes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from http import HTTPStatus
+from typing import TypeVar
+
+from fastapi import APIRouter
+from starlette.requests import Request
+from starlette.responses import Response
+
+from dynaroute.base.stopping import OutOfTimeError
+from dynaroute.desk.comparing import compare, comparison_to_json
+from dynaroute.desk.explaining import explain_all, explain_customer, explanation_to_json
+from dynaroute.service.messages.desk_reading import ExplanationWanted, read_explanation, read_two_plans
+from dynaroute.service.messages.desk_schemas import CompareResponse, ExplainResponse
+from dynaroute.service.messages.refusals import RequestError
+from dynaroute.service.messages.replies import reply_json, write_json
+from dynaroute.service.web.endpoints.solving import READING_FAILURES, cancel_with_client
+from dynaroute.service.web.openapi import COMPARE_BODY, EXPLAIN_BODY, WRONG_PLAN, describe_failures
+from dynaroute.service.work.service import Service
+
+__all__ = ["make_desk_router"]
+
+_SECONDS_PER_CUSTOMER = 0.01  # estimated, for the queue
+
+Wanted = TypeVar("Wanted")
+
+
+def make_desk_router(service: Service) -> APIRouter:
+    """Make the endpoints."""
+    router = APIRouter(prefix="/v1")
+    limits, largest = service.reading_limits, service.settings.answer_bytes
+    failures = describe_failures(*READING_FAILURES) | WRONG_PLAN
+
+    async def take(request: Request, read: Callable[..., Wanted]) -> Wanted:
+        content_type = request.headers.get("content-type", "")
+        return await service.intake.take(request, partial(read, content_type=content_type, limits=limits))
+
+    @router.post(
+        "/compare", response_model=CompareResponse, responses=failures, openapi_extra=COMPARE_BODY, tags=["plans"]
+    )
+    async def compare_plans(request: Request) -> Response:
+        """Compare two plans: their figures, and who is served by another vehicle or at another time."""
+        before, after = await take(request, read_two_plans)
+        return reply_json(write_json(comparison_to_json(compare(before, after)), largest))
+
+    @router.post(
+        "/explain", response_model=ExplainResponse, responses=failures, openapi_extra=EXPLAIN_BODY, tags=["plans"]
+    )
+    async def explain(request: Request) -> Response:
+        """Explain where customers are in a plan: what leaving one out saves, and its best place on other routes."""
+        wanted = await take(request, read_explanation)
+        seconds = _SECONDS_PER_CUSTOMER * wanted.plan.instance.size
+        work = service.work(partial(_explain, wanted), seconds)
+        return reply_json(write_json(await cancel_with_client(work, request), largest))
+
+    return router
+
+
+def _explain(wanted: ExplanationWanted, is_cancelled: Callable[[], bool]) -> dict[str, object]:
+    plan = wanted.plan
+    try:
+        found = (
+            explain_all(plan, is_cancelled) if wanted.customer is None else (explain_customer(plan, wanted.customer),)
+        )
+    except OutOfTimeError:
+        message = f"explaining all {plan.instance.size} customers takes longer than this service allows."
+        raise RequestError(
+            HTTPStatus.UNPROCESSABLE_ENTITY, "too_long", message, remedy="Ask for one customer: give its id."
+        ) from None
+    return {"unit": plan.instance.unit, "customers": [explanation_to_json(each) for each in found]}

@@ -1,0 +1,56 @@
+"""Requests about plans: comparing and explaining."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx
+import pytest
+from desk_days import plan_document
+
+pytest_plugins = ("service_fixtures",)
+
+
+def test_two_plans_are_compared(client: httpx.Client) -> None:
+    body = {"before": plan_document(), "after": plan_document([[1, 2], [4, 5, 6, 3], [7]])}
+    answer = client.post("/v1/compare", json=body).json()
+
+    assert answer["moved"] == 1
+    (clinic,) = [stop for stop in answer["stops"] if stop["moved"]]
+    assert (clinic["id"], clinic["after"]["vehicle"], clinic["after"]["stop"]) == ("Clinic", "Sprinter 2", 4)
+
+
+def test_one_customer_is_explained_with_all_other_vehicles(client: httpx.Client) -> None:
+    answer = client.post("/v1/explain", json={"plan": plan_document(), "id": "School"}).json()
+
+    (school,) = answer["customers"]
+    assert (school["vehicle"], school["stop"]) == ("Sprinter", 2)
+    assert {place["vehicle"] for place in school["places"]} == {"Sprinter 2", "Bike"}
+    assert all(place["reason"] for place in school["places"] if place["extra"] is None)
+
+
+def test_all_customers_are_explained_without_an_id(client: httpx.Client) -> None:
+    assert len(client.post("/v1/explain", json={"plan": plan_document()}).json()["customers"]) == 7
+
+
+@pytest.mark.parametrize(
+    ("address", "body", "field"),
+    [
+        ("compare", {"before": plan_document()}, "after"),
+        ("compare", {"before": 3, "after": 4}, "before"),
+        (
+            "compare",
+            {"before": plan_document(), "after": {**plan_document(), "routes": [[1], [2], [3]]}},
+            "after.routes",
+        ),
+        ("explain", {"plan": plan_document(), "id": 3}, "id"),
+        ("explain", {"plan": plan_document(), "id": "Harbour"}, "id"),
+        ("explain", {"plan": plan_document(), "customer": "School"}, "customer"),
+        ("explain", {"plan": {"routes": [[1]]}}, "plan.instance"),
+    ],
+)
+def test_faulty_requests_are_refused_by_field(client: httpx.Client, address: str, body: Any, field: str) -> None:
+    response = client.post(f"/v1/{address}", json=body)
+
+    assert response.status_code == 422
+    assert response.json()["where"]["field"].startswith(field)
