@@ -21,7 +21,17 @@ from dynaroute.problem.fleet import VehicleType
 from dynaroute.problem.instance import Instance
 from dynaroute.problem.rules import refuse_other_rules
 
-__all__ = ["FEATURES", "NEVER", "RULE_WORDS", "Limits", "RuleBatch", "find_rules", "measure_rules", "read_rules"]
+__all__ = [
+    "FEATURES",
+    "KINDS",
+    "NEVER",
+    "RULE_WORDS",
+    "Limits",
+    "RuleBatch",
+    "find_rules",
+    "measure_rules",
+    "read_rules",
+]
 
 RULE_WORDS: dict[str, str] = {
     "windows": "time windows",
@@ -33,6 +43,7 @@ RULE_WORDS: dict[str, str] = {
     "types": "several vehicle types",
 }
 NEVER = 1 << 30  # ticks: later than any route ends
+KINDS = 64  # combinations of rules
 FEATURES = 5  # what eq 2 sees of a node besides position and demand
 
 _TICKS = 1 << 29  # of the longest route
@@ -107,6 +118,19 @@ class RuleBatch:
     def _tensors(self) -> dict[str, Tensor]:
         values: dict[str, Any] = {field.name: getattr(self, field.name) for field in fields(self)}
         return {name: value for name, value in values.items() if isinstance(value, Tensor)}
+
+    @property
+    def kinds(self) -> Tensor:
+        """(B,) int64 a number below `KINDS` for each combination of rules."""
+        flags = (
+            self.is_open,
+            self.is_last,
+            ~self.is_last & (self.pickups > 0).any(1),
+            self.longest_distance < NEVER,
+            self.longest_duration < NEVER,
+            (self.late < NEVER).any(1) | (self.early > 0).any(1),
+        )
+        return torch.stack([flag.long() << place for place, flag in enumerate(flags)]).sum(0)
 
     def features(self, instance: Tensor, node: Tensor, capacity: Tensor) -> Tensor:
         """(T, `FEATURES`) what eq 2 sees of T nodes besides position and demand; all 0 where there is no rule.

@@ -5,12 +5,13 @@ from pathlib import Path
 
 import pytest
 import torch
-from policies import SMALL_AMD, make_policy
+from policies import SMALL_AMD, draw_batch, make_policy
 
 from dynaroute.base.errors import OptionError
 from dynaroute.cli.training.options import find_validation
 from dynaroute.cli.training.options import make_policy as make_first_policy
-from dynaroute.model import PolicyConfig
+from dynaroute.construct import Greedy, construct, log_probabilities
+from dynaroute.model import Policy, PolicyConfig
 from dynaroute.training.plan.plan import Stage, TrainingPlan
 
 PLAN = TrainingPlan((Stage(4, (20,), 4, 2, 1e-3),), updates=1)
@@ -56,3 +57,24 @@ def test_edge_scores_change_nothing_in_a_trained_model_at_first(tmp_path: Path) 
     edge = make_first_policy(TrainingPlan(PLAN.stages, updates=1, edge_scores=True), str(tmp_path)).decoder.edge
     assert edge is not None
     assert not edge.weight.any()
+
+
+@pytest.mark.parametrize("is_general", [False, True], ids=["paper's", "general"])
+def test_rules_change_nothing_in_a_trained_model_on_plain_problems_at_first(tmp_path: Path, is_general: bool) -> None:
+    config = replace(SMALL_AMD, distance_bias=is_general, edge_scores=is_general)
+    make_policy(config).save_pretrained(tmp_path)
+    plan = TrainingPlan((replace(PLAN.stages[0], variants=("all",)),), updates=1)
+    before, after = Policy.from_pretrained(tmp_path), make_first_policy(plan, str(tmp_path))
+    assert after.config.rules == plan.rules and len(plan.rules) == 7
+    batch = draw_batch(5, 9, 14)
+    routes = construct(before, batch, Greedy())
+    assert torch.equal(construct(after, batch, Greedy()).route, routes.route)
+    expected, found = (log_probabilities(each.double(), batch, routes) for each in (before, after))
+    torch.testing.assert_close(found, expected, rtol=0, atol=1e-12)
+
+
+def test_a_model_keeps_the_rules_that_it_knows(tmp_path: Path) -> None:
+    make_policy(replace(SMALL_AMD, rules=("open",))).save_pretrained(tmp_path)
+    plan = TrainingPlan((replace(PLAN.stages[0], variants=("vrptw",)),), updates=1)
+    assert make_first_policy(plan, str(tmp_path)).config.rules == ("open", "windows")
+    assert make_first_policy(PLAN, str(tmp_path)).config.rules == ("open",)

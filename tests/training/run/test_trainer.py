@@ -325,3 +325,18 @@ def test_a_run_is_validated_on_files(tmp_path: Path) -> None:
     Trainer(policy, replace(PLAN, updates=1, validation=files), tmp_path).run()
     expected = float(lengths[0] / 2.5 + lengths[1] / 4) / 2
     assert read_metrics(tmp_path)[0]["validation"] == pytest.approx(expected)
+
+
+def test_a_policy_learns_windows(tmp_path: Path) -> None:
+    stage = replace(STAGE, variants=("vrptw", "ovrptw"))
+    plan = TrainingPlan((stage,), updates=40, validations=2, validation_count=100)
+    policy = make_policy(replace(SMALL_AMD, rules=plan.rules))
+    outcome = Trainer(policy, plan, tmp_path).run()
+    first, *_ = [line["validation"] for line in read_metrics(tmp_path) if "validation" in line]
+    assert outcome.best_length is not None and outcome.best_length < 0.97 * first
+    assert read_plan_of(tmp_path, plan) == plan
+
+
+def read_plan_of(folder: Path, plan: TrainingPlan) -> TrainingPlan:
+    write_plan(plan, folder / "plan.toml")
+    return read_plan(folder / "plan.toml")

@@ -11,12 +11,13 @@ from dynaroute.training.step.baselines import (
     GreedyBaseline,
     RolloutBaseline,
     SharedBaseline,
+    SharedByKindBaseline,
     doubt_improvement,
     evaluating,
     make_baseline,
     subtract_relatively,
 )
-from dynaroute.training.step.instances import TrainingTask
+from dynaroute.training.step.instances import RuledTask, TrainingTask
 
 TASK = TrainingTask(6, (20,))
 
@@ -135,3 +136,29 @@ def test_every_baseline_compares_as_it_is_told(name: BaselineName) -> None:
     lengths = torch.tensor([4.0, 6.0, 5.0, 5.0])
     plain = make_baseline(name, make_policy(SMALL_AMD), TASK, 8, 1, Ranks()).advantages(draw_batch(6, 8), lengths)
     assert not torch.allclose(baseline.advantages(draw_batch(6, 8), lengths), plain) or name == "shared"
+
+
+def test_kinds_of_instances_are_compared_in_units_of_their_own_spread() -> None:
+    task = RuledTask(TASK, ("cvrp", "ovrp"))
+    batch = task.draw(8, torch.Generator().manual_seed(1), 0)
+    assert batch.rules is not None
+    is_open = batch.rules.is_open[:, None]
+    lengths = torch.where(is_open, 100.0, 1.0) * torch.tensor([0.9, 1.1, 1.0, 1.0])  # (8, 4)
+    baseline = make_baseline("shared", make_policy(), task, 10, 0, Ranks())
+    advantages = baseline.advantages(batch, lengths.flatten()).view(8, 4)
+    assert is_open.any() and not is_open.all()
+    torch.testing.assert_close(advantages, advantages[:1].expand(8, -1))
+    assert isinstance(baseline, SharedByKindBaseline) and baseline.squares is not None
+    torch.testing.assert_close(baseline.squares[[0, 1]], torch.tensor([0.02, 200]).double() / 3, rtol=1e-4, atol=0)
+
+
+def test_spreads_are_remembered_and_restored() -> None:
+    task = RuledTask(TASK, ("ovrp",))
+    batch = task.draw(1, torch.Generator().manual_seed(1), 0)
+    baseline = SharedByKindBaseline(Ranks())
+    baseline.advantages(batch, torch.tensor([1.0, 3.0]))
+    restored = SharedByKindBaseline(Ranks())
+    restored.restore(baseline.state())
+    expected = 1 / (0.95 * 2 + 0.05 * 32) ** 0.5
+    for each in (baseline, restored):
+        assert each.advantages(batch, torch.tensor([0.0, 8.0])).tolist() == pytest.approx([-4 * expected, 4 * expected])

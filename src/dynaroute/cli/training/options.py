@@ -82,12 +82,21 @@ class Source:
     data: Path | None = _option(
         INSTANCES, "FOLDER|SET", "Your own instances, which are rotated, mirrored and given shuffled demands."
     )
+    variants: str | None = _option(
+        INSTANCES,
+        "all|NAME,NAME,...",
+        "Give each instance the rules of one of these variants, such as vrptw, ovrp and vrpb; all: every rule drawn "
+        "for itself.",
+    )
 
     def make_plan(self, init: str | None, on_cpu: bool, policy: PolicyName | None = None) -> TrainingPlan:
         """Make the recipe's plan, for its own kind of policy if none is given."""
         from dynaroute.training.plan.recipes import suit_policy
 
         plan = self._make_plan(self.recipe or "fast", init)
+        if self.variants is not None:
+            names = tuple(self.variants.split(","))
+            plan = replace(plan, stages=tuple(replace(stage, variants=names) for stage in plan.stages))
         plan = plan if policy is None else suit_policy(plan, policy)
         if plan.recipe != "fast" or not on_cpu:
             return plan
@@ -109,6 +118,7 @@ class Source:
 
         if self.data is not None:
             given = {"size": self.size, "sizes": self.sizes, "distribution": self.distribution}
+            given["variants"] = self.variants
             refuse_options(given, "data", "The files determine the instances: leave it out.")
             return make_data_plan(recipe, find_files(self.data, None), init)
         ranges = self._find_ranges()
@@ -323,6 +333,8 @@ def make_policy(plan: TrainingPlan, model: str | None) -> Policy:
     # only settings that differ from the defaults, because not every kind of policy has all of them
     switches = {name: True for name in ("distance_bias", "edge_scores") if getattr(plan, name)}
     settings: dict[str, Any] = switches if plan.layers is None else {**switches, "layers": plan.layers}
+    if plan.rules:
+        settings["rules"] = plan.rules
     generator = torch.Generator().manual_seed(plan.seed)
     if model is None:
         makes = {"amd": PolicyConfig, "am": PolicyConfig.am, "rl": PointerConfig}
@@ -344,14 +356,15 @@ def make_policy(plan: TrainingPlan, model: str | None) -> Policy:
 
 
 def _change_settings(policy: Policy, settings: dict[str, Any], generator: torch.Generator) -> Policy:
-    """Change a policy's settings; new parameters have no effect at first."""
-    wanted = replace(policy.config, **settings)
+    """Change a policy's settings; new parameters, and new columns of old ones, have no effect at first."""
+    rules = {*policy.config.rules, *settings.get("rules", ())}
+    wanted = replace(policy.config, **{**settings, **({"rules": tuple(rules)} if rules else {})})
     if wanted == policy.config:
         return policy
     changed = type(policy)(wanted, generator=generator, card=policy.card)
-    changed.load_state_dict({**changed.state_dict(), **policy.state_dict()})
     known = policy.state_dict()
-    for name, parameter in changed.named_parameters():
-        if name not in known:
-            parameter.data.zero_()
+    for name, tensor in changed.state_dict().items():  # which has no gradients
+        tensor.zero_()
+        if name in known:
+            tensor[tuple(slice(length) for length in known[name].shape)] = known[name]
     return changed.eval()

@@ -53,7 +53,9 @@ def find_references(plan: TrainingPlan) -> dict[int, Reference]:
     references = {}
     for stage in plan.stages:
         files = plan.validation or stage.data
-        if files is not None or stage.distribution is not None:
+        if files is None and stage.variants:
+            references[stage.size] = Reference("a vehicle for each customer", 1.0)
+        elif files is not None or stage.distribution is not None:
             has_best = files is not None and files.best is not None
             references[stage.size] = Reference("best known" if has_best else "savings", 1.0)
         elif stage.size in HGS_LENGTHS and stage.capacities[0] == usual_capacity(stage.size):

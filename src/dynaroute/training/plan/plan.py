@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from dynaroute.base.errors import FormatError, ModelError, OptionError, in_file
-from dynaroute.base.vocabulary import BaselineName, OptimiserName, PolicyName
+from dynaroute.base.vocabulary import BaselineName, OptimiserName, PolicyName, PolicyRule
 from dynaroute.draw.distribution import (
     Distribution,
     as_tuple,
@@ -22,6 +22,7 @@ from dynaroute.draw.distribution import (
     show_distribution,
     show_table,
 )
+from dynaroute.draw.ruled import find_variants, list_rules
 from dynaroute.training.files import replace_file
 from dynaroute.training.plan.own_instances import InstanceFiles
 
@@ -64,6 +65,8 @@ class Stage:
     size_weight
         How much more large instances count: an instance of n customers counts (n / 100) ^ size_weight times
         (`dynaroute.training.step.update_input`).
+    variants
+        Names of variants, one of which gives each instance its rules beyond capacity (`dynaroute.draw.ruled`).
     distribution
         Distribution of instances; None for the paper's at this size.
     data
@@ -81,6 +84,7 @@ class Stage:
     data: InstanceFiles | None = None
     replayed: int | None = None
     size_weight: float = 0.0
+    variants: tuple[str, ...] = ()
 
     @property
     def replayed_samples(self) -> int:
@@ -90,11 +94,15 @@ class Stage:
     @property
     def lengths_differ(self) -> bool:
         """Whether instances vary in size or kind, so that only relative lengths are comparable."""
-        return self.distribution is not None or self.data is not None
+        return self.distribution is not None or self.data is not None or bool(self.variants)
 
     @property
     def title(self) -> str:
         """Short name of the training instances."""
+        return self._plain_title + (f", variants {' '.join(self.variants)}" if self.variants else "")
+
+    @property
+    def _plain_title(self) -> str:
         if self.distribution is not None:
             return f"{self.distribution.name or 'mixed'}, n={self.distribution.smallest} to {self.size}"
         return f"n={self.size}" if self.data is None else f"own instances, up to n={self.size}"
@@ -108,7 +116,9 @@ class Stage:
 
     def describe(self) -> str:
         """Describe the training instances."""
-        return self.title if self.distribution is None else self.distribution.describe()
+        if self.distribution is None:
+            return self.title
+        return self.distribution.describe() + (f", variants {' '.join(self.variants)}" if self.variants else "")
 
     def __post_init__(self) -> None:
         for field in ("size", "instances", "samples"):
@@ -128,7 +138,11 @@ class Stage:
             field = "samples" if self.replayed is None else "replayed"
             message = "entropy needs several samples per instance."
             raise OptionError.about(field, message, "Give 2 or more, or entropy 0.")
-        if self.lengths_differ:
+        find_variants(self.variants)
+        if self.variants and self.data is not None:
+            message = "rules cannot be added to your own instances."
+            raise OptionError.about("variants", message, "Leave out the variants, or the data.")
+        if self.distribution is not None or self.data is not None:
             self._require_one_source()
             return
         if not self.capacities:
@@ -267,6 +281,11 @@ class TrainingPlan:
     edge_scores: bool = False
     forced_starts: bool = False
     averaged: float = 0.0
+
+    @property
+    def rules(self) -> tuple[PolicyRule, ...]:
+        """The rules beyond capacity that the policy must know."""
+        return tuple(sorted({rule for stage in self.stages for rule in list_rules(stage.variants)}))
 
     @property
     def kind(self) -> str:

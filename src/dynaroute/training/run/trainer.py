@@ -29,9 +29,15 @@ from dynaroute.training.run.state import (
     save_checkpoint,
     wrong_record,
 )
-from dynaroute.training.run.validation import PublishedValidation, Validation, draw_validation, read_validation
+from dynaroute.training.run.validation import (
+    PublishedValidation,
+    Validation,
+    draw_validation,
+    draw_validation_with_rules,
+    read_validation,
+)
 from dynaroute.training.step.baselines import Baseline, make_baseline, subtract, subtract_relatively
-from dynaroute.training.step.instances import DistributionTask, InstanceSource, TrainingTask
+from dynaroute.training.step.instances import DistributionTask, InstanceSource, RuledTask, TrainingTask
 from dynaroute.training.step.optimiser import ParameterMean, make_optimiser
 from dynaroute.training.step.recording import record_if_possible
 from dynaroute.training.step.reinforce import (
@@ -227,6 +233,7 @@ class Trainer:
         # float16 has three more bits than bfloat16, and tanh keeps values within its range
         task = self.own_task or _make_task(stage, policy.device)
         precision, has_one_size = torch.float16 if on_gpu else torch.float32, type(task) is TrainingTask
+        has_one_size = has_one_size or (type(task) is RuledTask and type(task.plain) is TrainingTask)
         replay = Replay(policy, precision, forces_starts=plan.forced_starts, has_one_size=has_one_size)
         self.update = PolicyUpdate(
             replay, self.optimiser, self.ranks, plan.largest_norm, stage.entropy, stage.size_weight
@@ -381,6 +388,11 @@ class Trainer:
 
 
 def _make_task(stage: Stage, device: torch.device) -> InstanceSource:
+    plain = _make_plain_task(stage, device)
+    return RuledTask(plain, stage.variants) if stage.variants else plain
+
+
+def _make_plain_task(stage: Stage, device: torch.device) -> InstanceSource:
     if stage.distribution is not None:
         return DistributionTask(stage.distribution)
     if stage.data is not None:
@@ -393,6 +405,8 @@ def _make_validation(plan: TrainingPlan, stage: Stage, device: torch.device) -> 
     files = plan.validation or stage.data
     if files is not None:
         return read_validation(files, device)
+    if stage.variants:
+        return draw_validation_with_rules(_make_task(stage, torch.device("cpu")), plan.validation_count, device)
     if stage.distribution is not None:
         return draw_validation(DistributionTask(stage.distribution), plan.validation_count, device)
     return PublishedValidation(stage.size, plan.validation_count, stage.capacities[0])

@@ -9,7 +9,7 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from dynaroute.batch import InstanceBatch
+from dynaroute.batch import InstanceBatch, RouteBatch
 from dynaroute.construct import Greedy, construct
 from dynaroute.draw import draw_published_set
 from dynaroute.model import Policy
@@ -25,6 +25,7 @@ __all__ = [
     "RelativeValidation",
     "Validation",
     "draw_validation",
+    "draw_validation_with_rules",
     "measure_greedy_length",
     "read_validation",
 ]
@@ -108,6 +109,12 @@ def draw_validation(source: InstanceSource, count: int, device: torch.device) ->
     """Draw a fixed set of instances, the same on every machine, to compare with savings."""
     batch = source.draw(count, torch.Generator().manual_seed(VALIDATION_SEED), first_key=0)
     return RelativeValidation.of_instances(batch.to(device), _list_instances(batch), None)
+
+
+def draw_validation_with_rules(source: InstanceSource, count: int, device: torch.device) -> RelativeValidation:
+    """Draw a fixed set of instances with rules beyond capacity, to compare with a vehicle for each customer."""
+    batch = source.draw(count, torch.Generator().manual_seed(VALIDATION_SEED), first_key=0).to(device)
+    return RelativeValidation(batch, RouteBatch.alone(batch).lengths(batch).double().clamp(min=1e-9))
 
 
 def read_validation(files: InstanceFiles, device: torch.device) -> RelativeValidation:

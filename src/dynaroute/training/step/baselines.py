@@ -14,11 +14,12 @@ from torch import Tensor
 
 from dynaroute.base.vocabulary import BaselineName
 from dynaroute.batch import InstanceBatch
+from dynaroute.batch.rules import KINDS
 from dynaroute.construct.build import construct_once
 from dynaroute.construct.choose import MostLikely
 from dynaroute.model.policy import Policy
 from dynaroute.training.ranks import Ranks
-from dynaroute.training.step.instances import InstanceSource
+from dynaroute.training.step.instances import InstanceSource, RuledTask
 
 __all__ = [
     "Baseline",
@@ -26,6 +27,7 @@ __all__ = [
     "GreedyBaseline",
     "RolloutBaseline",
     "SharedBaseline",
+    "SharedByKindBaseline",
     "evaluating",
     "greedy_lengths",
     "make_baseline",
@@ -37,6 +39,7 @@ Comparison: TypeAlias = Callable[[Tensor, Tensor], Tensor]
 
 _SIGNIFICANCE = 0.05
 _WARM_UP_DECAY = 0.8
+_NEWEST = 0.05  # weight of a step among the squares of all before
 
 
 class Baseline(Protocol):
@@ -109,6 +112,52 @@ class SharedBaseline(_MemorylessBaseline):
         count = difference.numel() * self.ranks.count
         deviation = (self.ranks.sum(difference.square().sum()) / max(1, count - 1)).sqrt()
         return (difference / deviation.clamp(min=1e-9)).flatten()
+
+
+class SharedByKindBaseline:
+    """The mean length of an instance's samples; differences are divided by the standard deviation of their kind.
+
+    Where instances have different rules, lengths of some kinds differ far more than those of others, and would drown
+    them. Deviations are remembered over some steps, because a step has few instances of each kind.
+
+    Parameters
+    ----------
+    ranks
+        The processes.
+    compare
+        How lengths are compared.
+    """
+
+    def __init__(self, ranks: Ranks, compare: Comparison = subtract) -> None:
+        self.ranks, self.compare = ranks, compare
+        self.squares: Tensor | None = None  # (KINDS,) mean squared differences; 0 for kinds that were not seen yet
+
+    def advantages(self, batch: InstanceBatch, lengths: Tensor) -> Tensor:
+        """Compute (B,) length minus the mean of the instance's samples, over the deviation of its kind."""
+        grouped = lengths.view(len(batch), -1)  # (instances, samples)
+        difference = self.compare(grouped, grouped.mean(1, keepdim=True))
+        kind = torch.zeros_like(batch.sizes) if batch.rules is None else batch.rules.kinds  # (instances,)
+        samples = grouped.shape[1]
+        square = difference.double().square().sum(1) / max(1, samples - 1)
+        sums = torch.zeros(2, KINDS, dtype=torch.float64, device=lengths.device)
+        sums = self.ranks.sum(sums.index_add(1, kind, torch.stack([square, torch.ones_like(square)])))
+        here = sums[0] / sums[1].clamp(min=1)
+        before = here if self.squares is None else torch.where(self.squares > 0, self.squares, here)
+        self.squares = torch.where(sums[1] > 0, before.lerp(here, _NEWEST), before)
+        deviation = self.squares.sqrt().clamp(min=1e-9)[kind]  # (instances,)
+        return (difference / deviation[:, None]).to(lengths.dtype).flatten()
+
+    def end_epoch(self, policy: Policy) -> str:
+        """Do nothing."""
+        return ""
+
+    def state(self) -> dict[str, Any]:
+        """Return the mean squares."""
+        return {"squares": self.squares}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Restore a saved state."""
+        self.squares = state["squares"]
 
 
 class GreedyBaseline(_MemorylessBaseline):
@@ -236,7 +285,7 @@ def make_baseline(
         `subtract`, or `subtract_relatively` if lengths differ between instances.
     """
     if name == "shared":
-        return SharedBaseline(ranks, compare)
+        return SharedByKindBaseline(ranks, compare) if type(task) is RuledTask else SharedBaseline(ranks, compare)
     if name == "greedy":
         return GreedyBaseline(policy, compare)
     return RolloutBaseline(policy, task, count, seed, ranks, compare)

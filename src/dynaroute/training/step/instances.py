@@ -12,8 +12,9 @@ from dynaroute.base.errors import OptionError
 from dynaroute.batch import InstanceBatch
 from dynaroute.draw.distribution import Distribution
 from dynaroute.draw.drawing import draw_instances
+from dynaroute.draw.ruled import add_rules
 
-__all__ = ["DistributionTask", "InstanceSource", "TrainingTask"]
+__all__ = ["DistributionTask", "InstanceSource", "RuledTask", "TrainingTask"]
 
 
 class InstanceSource(Protocol):
@@ -48,6 +49,26 @@ class DistributionTask:
     def draw(self, count: int, generator: torch.Generator, first_key: int) -> InstanceBatch:
         """Draw instances, padded to the distribution's largest size: see `InstanceSource`."""
         return draw_instances(self.distribution, count, generator, first_key)
+
+
+@dataclass(frozen=True)
+class RuledTask:
+    """Instances with rules beyond capacity, those of a random variant each.
+
+    Attributes
+    ----------
+    plain
+        Source of plain instances in the unit square.
+    variants
+        Names of the variants (`dynaroute.draw.ruled.find_variants`).
+    """
+
+    plain: InstanceSource
+    variants: tuple[str, ...]
+
+    def draw(self, count: int, generator: torch.Generator, first_key: int) -> InstanceBatch:
+        """Draw instances: see `InstanceSource`."""
+        return add_rules(self.plain.draw(count, generator, first_key), self.variants, generator)
 
 
 @dataclass(frozen=True)
