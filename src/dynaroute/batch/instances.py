@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 from dynaroute.base.errors import InstanceError, UnsupportedError
-from dynaroute.batch.policy_view import hash_contents, locate, locate_in_unit_square
+from dynaroute.batch.policy_view import hash_contents, locate_all, locate_in_unit_square
 from dynaroute.batch.rules import RULE_WORDS, RuleBatch, find_rules, read_rules
 from dynaroute.problem.instance import LARGEST_INTEGER, Instance
 from dynaroute.problem.lengths import LONGEST_LENGTH, ROUNDING_CODES, SHORTEST_SPREAD
@@ -82,7 +82,6 @@ class InstanceBatch:
             raise InstanceError("there is no instance.", remedy="Give at least one.")
         count, nodes = len(instances), max(instance.size for instance in instances) + 1
         coordinates = np.zeros((count, nodes, 2))
-        locations = np.zeros((count, nodes, 2))
         demands = np.zeros((count, nodes), dtype=np.int32)
         names: set[str] = set()
         for index, instance in enumerate(instances):
@@ -95,9 +94,9 @@ class InstanceBatch:
                     "Use the savings heuristic, which needs only distances.",
                 )
             coordinates[index, : instance.size + 1] = instance.coordinates
-            locations[index, : instance.size + 1] = locate(instance)
             demands[index, : instance.size + 1] = instance.demands
         sizes = np.array([instance.size for instance in instances], dtype=np.int64)
+        locations = locate_all(instances, coordinates, sizes)
         capacity = np.array([instance.capacity for instance in instances], dtype=np.int32)
         plain = all(instance.distances is None and instance.metric == "euclidean" for instance in instances)
         is_globe = np.array([instance.metric != "euclidean" for instance in instances], dtype=np.int64)

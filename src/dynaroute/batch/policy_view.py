@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
 from dynaroute.problem.instance import Instance
 
-__all__ = ["hash_contents", "locate", "locate_in_unit_square", "scale_to_unit_square"]
+__all__ = ["hash_contents", "locate", "locate_all", "locate_in_unit_square", "scale_to_unit_square"]
 
 _SMALLEST_SPREAD = 0.1  # of the unit square; closer places look alike to a policy
 
@@ -15,11 +17,31 @@ _SMALLEST_SPREAD = 0.1  # of the unit square; closer places look alike to a poli
 def locate(instance: Instance) -> NDArray[np.float64]:
     """(n + 1, 2) positions in the unit square, as the policy sees them."""
     assert instance.coordinates is not None
-    if instance.metric == "euclidean":
-        located = locate_in_unit_square(instance.coordinates[None])  # (1, n + 1, 2)
-    else:
-        located = scale_to_unit_square(_flatten_globe(instance.coordinates)[None])
+    located = locate_all([instance], instance.coordinates[None], np.array([instance.size]))  # (1, n + 1, 2)
     return located.reshape(-1, 2)
+
+
+def locate_all(
+    instances: Sequence[Instance], coordinates: NDArray[np.float64], sizes: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """(B, M, 2) positions in the unit square, as the policy sees them; zero at padding.
+
+    Parameters
+    ----------
+    instances
+        B instances with coordinates.
+    coordinates, sizes
+        (B, M, 2) their padded coordinates, and (B,) numbers of customers.
+    """
+    located = np.zeros_like(coordinates)
+    is_plane = np.array([instance.metric == "euclidean" for instance in instances])
+    for size in np.unique(sizes).tolist():  # together, because many small arrays take long
+        rows = np.flatnonzero(is_plane & (sizes == size))
+        located[rows, : size + 1] = locate_in_unit_square(coordinates[rows, : size + 1])
+    for row in np.flatnonzero(~is_plane).tolist():
+        nodes = sizes[row] + 1
+        located[row, :nodes] = scale_to_unit_square(_flatten_globe(coordinates[row, :nodes])[None])[0]
+    return located
 
 
 def _flatten_globe(degrees: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import torch
@@ -149,11 +150,12 @@ class RouteBatch:
     def to_solutions(self, batch: InstanceBatch) -> list[Solution]:
         """Convert to `Solution` objects with their costs stated."""
         costs = self.lengths(batch).tolist()
-        visits, sizes = self.visits().cpu().numpy(), batch.sizes.tolist()
-        routes = self.route.cpu().numpy()
+        visits, sizes = self.visits(), batch.sizes.tolist()
+        numbers = self.route.gather(1, visits).cpu().numpy()  # (B, M - 1)
+        is_first = numbers[:, 1:] != numbers[:, :-1]  # (B, M - 2) whether the next visit begins a route
+        customers = visits.cpu().numpy()
         solutions = []
-        for index, (size, cost) in enumerate(zip(sizes, costs, strict=True)):
-            order = visits[index, :size]
-            breaks = np.flatnonzero(np.diff(routes[index, order])) + 1
-            solutions.append(Solution(tuple(map(tuple, (part.tolist() for part in np.split(order, breaks)))), cost))
+        for stops, begins, size, cost in zip(customers, is_first, sizes, costs, strict=True):
+            order, edges = stops[:size].tolist(), [0, *(np.flatnonzero(begins[: size - 1]) + 1).tolist(), size]
+            solutions.append(Solution(tuple(tuple(order[start:end]) for start, end in pairwise(edges)), cost))
         return solutions

@@ -59,7 +59,8 @@ def construct(
         On the batch's device.
     """
     seed = 0 if generator is None else int(torch.randint(2**62, (), generator=generator, device=generator.device))
-    is_large = (batch.sizes > LARGEST_WHOLE) & (batch.node_features is None)
+    is_plain = batch.node_features is None and batch.rules is None  # windows know nothing of either
+    is_large = (batch.sizes > LARGEST_WHOLE) & is_plain
     if not is_large.any():
         return _construct_whole(policy, batch, strategy, seed, progress)
     best = RouteBatch.unvisited(batch)

@@ -421,6 +421,8 @@ class Instance:
     @cached_property
     def allowed(self) -> NDArray[np.bool_] | None:
         """For each node and vehicle type whether the one may serve the other, (n + 1, types); None if all may."""
+        if self.skills is None and self.vehicles_allowed is None and self.vehicles_forbidden is None:
+            return None
         fleet, table = self.fleet, np.ones((self.size + 1, len(self.fleet)), dtype=bool)
         for node, needed in enumerate(self.skills or ()):
             if needed:

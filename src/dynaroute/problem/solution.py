@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import chain
 from numbers import Integral
 from operator import index
 from typing import Any
@@ -356,6 +357,9 @@ def recompute_cost(instance: Instance, solution: Solution) -> float:
 
 
 def _plain_routes(routes: object) -> tuple[tuple[int, ...], ...]:
+    # a fast path: a search makes thousands of solutions, all of plain integers
+    if isinstance(routes, tuple) and set(map(type, routes)) <= {tuple} and set(map(type, chain(*routes))) <= {int}:
+        return routes
     return tuple(
         _plain_route(number, route) for number, route in enumerate(_require_list(routes, "the routes are"), start=1)
     )
@@ -374,10 +378,7 @@ def _plain_vehicles(vehicles: object, routes: tuple[tuple[int, ...], ...], expec
 
 
 def _plain_route(number: int, route: object) -> tuple[int, ...]:
-    stops = _require_list(route, f"route {number} is")
-    if set(map(type, stops)) <= {int}:  # a fast path: a search makes thousands of solutions, all of plain integers
-        return tuple(stops)
-    return tuple(_plain_customer(number, stop) for stop in stops)
+    return tuple(_plain_customer(number, stop) for stop in _require_list(route, f"route {number} is"))
 
 
 def _plain_customer(number: int, stop: Any) -> int:

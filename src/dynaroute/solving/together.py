@@ -347,7 +347,7 @@ def _report(
         cost = solution.cost(instance)
         result = Result(
             instance,
-            replace(solution, stated_cost=cost),
+            Solution(solution.routes, cost),
             cost,
             seconds / len(instances),
             found.start,
