@@ -30,6 +30,7 @@ OPTIONS = {
 }
 OF_THE_PROGRAM = {"--limits", "--help"}
 FOREIGN = {"--query-gpu", "--std", "--fmad", "--gpu-architecture"}  # of other programs that are called
+DECLARING = {"Option", "Where", "_option", "_text_option", "add_argument", "option", "switch"}  # functions
 NAMED_OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*[a-z]")
 NAMED_COMMAND = re.compile(r"\bdynaroute ([a-z]+(?:-[a-z]+)?)\b(?! pages)")
 COMMAND_LINE = re.compile(r"\bdynaroute ([a-z]+)\b([^.;,]*)")
@@ -43,7 +44,7 @@ def list_messages() -> Iterator[tuple[str, str]]:
         tree = ast.parse(path.read_text(encoding="utf-8"))
         skipped = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
         for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
-            if ast.unparse(call.func).rpartition(".")[2] in ("Option", "add_argument", "_option", "Where"):
+            if ast.unparse(call.func).rpartition(".")[2] in DECLARING:
                 skipped |= {id(node) for node in ast.walk(call)}
         for node in ast.walk(tree):
             is_text = isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in skipped

@@ -8,7 +8,14 @@ import typer
 
 from dynaroute.base.errors import OptionError
 from dynaroute.cli.shared.exit_codes import INTERRUPTED, ROWS_WITH_ERRORS
-from dynaroute.cli.shared.options import JsonOption, print_void_options, refuse_unknown_model, takes_solving
+from dynaroute.cli.shared.options import (
+    JsonOption,
+    option,
+    print_void_options,
+    refuse_unknown_model,
+    switch,
+    takes_solving,
+)
 from dynaroute.cli.shared.output import print_facts, print_json, print_line, print_note, show_counts, show_length
 from dynaroute.solving.options import SolveOptions
 
@@ -40,39 +47,19 @@ def batch(
             help="A Parquet file or a folder of them, local or at s3://...; a folder of instance files; or a set.",
         ),
     ],
-    out: Annotated[
-        str, typer.Option("--out", metavar="FOLDER", help="Folder for the Parquet files, local or at s3://...")
-    ],
+    out: Annotated[str, option("FOLDER", "Folder for the Parquet files, local or at s3://...")],
     options: SolveOptions,
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Continue an earlier run: solve only what is missing.")
-    ] = False,
-    shard: Annotated[
-        str, typer.Option("--shard", metavar="I/K", help="Solve only part I of K of the input; see merge.")
-    ] = "1/1",
+    resume: Annotated[bool, switch("--resume", "Continue an earlier run: solve only what is missing.")] = False,
+    shard: Annotated[str, option("I/K", "Solve only part I of K of the input; see merge.")] = "1/1",
     block: Annotated[
-        int | None,
-        typer.Option("--block", metavar="ROWS", min=1, help="Rows per output file; by default, chosen for the input."),
+        int | None, option("ROWS", "Rows per output file; by default, chosen for the input.", min=1)
     ] = None,
-    engine: Annotated[
-        EngineName, typer.Option("--engine", metavar="local|ray", help="Processes on this machine, or a Ray cluster.")
-    ] = "local",
-    workers: Annotated[
-        int | None,
-        typer.Option("--workers", metavar="N", min=1, help="By default, one per core or up to four per GPU."),
-    ] = None,
-    address: Annotated[
-        str | None,
-        typer.Option("--address", metavar="HOST:PORT", help="A Ray cluster; by default, one is started here."),
-    ] = None,
+    engine: Annotated[EngineName, option("local|ray", "Processes on this machine, or a Ray cluster.")] = "local",
+    workers: Annotated[int | None, option("N", "By default, one per core or up to four per GPU.", min=1)] = None,
+    address: Annotated[str | None, option("HOST:PORT", "A Ray cluster; by default, one is started here.")] = None,
     gpus: Annotated[
         float | None,
-        typer.Option(
-            "--gpus",
-            metavar="N",
-            min=0,
-            help="GPUs, or a fraction of one, for each worker of a Ray cluster; 1 if policies run on GPUs.",
-        ),
+        option("N", "GPUs, or a fraction of one, for each worker of a Ray cluster; 1 if policies run on GPUs.", min=0),
     ] = None,
     json: JsonOption = False,
 ) -> None:

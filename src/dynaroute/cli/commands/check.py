@@ -10,7 +10,7 @@ import typer
 
 from dynaroute.base.decimals import plain_number
 from dynaroute.cli.shared.exit_codes import WRONG_SOLUTION
-from dynaroute.cli.shared.options import InstanceArgument, JsonOption
+from dynaroute.cli.shared.options import InstanceArgument, JsonOption, switch
 from dynaroute.cli.shared.output import count_of, print_json, print_line, print_table, show_length
 from dynaroute.cli.shared.tables import TableOptions, takes_tables
 from dynaroute.problem.fleet import TOLERANCE, name_vehicles
@@ -33,9 +33,7 @@ def check(
             help="Solution file: .sol, .json, .csv, .xlsx or .geojson; not needed for a plan (.json).",
         ),
     ] = None,
-    timetable: Annotated[
-        bool, typer.Option("--timetable", help="Print when each stop is reached, served and left.")
-    ] = False,
+    timetable: Annotated[bool, switch("--timetable", "Print when each stop is reached, served and left.")] = False,
     json: JsonOption = False,
     *,
     tables: TableOptions,

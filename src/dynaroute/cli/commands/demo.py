@@ -5,9 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from dynaroute.cli.shared.options import JsonOption
+from dynaroute.cli.shared.options import JsonOption, option
 from dynaroute.cli.shared.output import print_json, print_line, print_table
 
 if TYPE_CHECKING:
@@ -15,9 +13,7 @@ if TYPE_CHECKING:
 
 
 def demo(
-    out: Annotated[
-        Path, typer.Option("--out", metavar="FOLDER", help="Where the instance, the routes and the picture go.")
-    ] = Path("demo"),
+    out: Annotated[Path, option("FOLDER", "Where the instance, the routes and the picture go.")] = Path("demo"),
     json: JsonOption = False,
 ) -> None:
     """Solve a published problem stage by stage, and draw how the policy sees it.

@@ -6,8 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from dynaroute.base.errors import OptionError
 from dynaroute.cli.evaluating.comparison import Compared, format_comparison, list_rows, parse_decodings, require_table
 from dynaroute.cli.evaluating.reference import print_gaps, read_reference, write_gaps
@@ -16,6 +14,7 @@ from dynaroute.cli.shared.options import (
     BestOption,
     JsonOption,
     ModelsOption,
+    option,
     print_void_options,
     refuse_unknown_model,
     takes_solving,
@@ -45,41 +44,26 @@ if TYPE_CHECKING:
 
 @takes_solving(without=["model"])
 def evaluate(
-    data: Annotated[
-        Path, typer.Option("--data", metavar="SET", readable=False, help="A set, an instance, or a folder of them.")
-    ],
+    data: Annotated[Path, option("SET", "A set, an instance, or a folder of them.")],
     model: ModelsOption,
     options: SolveOptions,
     reference: Annotated[
         str | None,
-        typer.Option(
-            "--reference",
-            metavar="LENGTH|FILE",
-            help="Mean length to compare with; or a file with one cost per line, a JSON list of costs, or a .sol file.",
+        option(
+            "LENGTH|FILE",
+            "Mean length to compare with; or a file with one cost per line, a JSON list of costs, or a .sol file.",
         ),
     ] = None,
     best: BestOption = None,
-    gaps: Annotated[
-        Path | None,
-        typer.Option("--gaps", metavar="FILE.csv", help="Write the gap of every instance to its best known cost."),
-    ] = None,
+    gaps: Annotated[Path | None, option("FILE.csv", "Write the gap of every instance to its best known cost.")] = None,
     decodings: Annotated[
         str | None,
-        typer.Option(
-            "--decodings",
-            metavar="HOW,HOW,...",
-            help="Compare several decodings: greedy, sample 16, multistart 8, each optionally with x8.",
-        ),
+        option("HOW,HOW,...", "Compare several decodings: greedy, sample 16, multistart 8, each optionally with x8."),
     ] = None,
     out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out", metavar="TABLE", help="Write a table with one row per model and decoding: .csv, .md or .tex."
-        ),
+        Path | None, option("TABLE", "Write a table with one row per model and decoding: .csv, .md or .tex.")
     ] = None,
-    limit: Annotated[
-        int | None, typer.Option("--limit", metavar="N", min=1, help="Only the first N instances.")
-    ] = None,
+    limit: Annotated[int | None, option("N", "Only the first N instances.", min=1)] = None,
     capacity: CapacityOption = None,
     json: JsonOption = False,
 ) -> None:

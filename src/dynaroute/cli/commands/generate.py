@@ -6,12 +6,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
 from dynaroute.base.errors import OptionError, placed
 from dynaroute.base.limits import refuse_large_set
 from dynaroute.base.vocabulary import CustomerPositions, DemandKind, DepotPosition
-from dynaroute.cli.shared.options import JsonOption
+from dynaroute.cli.shared.options import JsonOption, option, switch
 from dynaroute.cli.shared.output import count_of, print_json, print_line, print_note
 
 WINDOWS_PANEL = "With time windows, like Solomon's instances"
@@ -19,75 +17,47 @@ X_PANEL = "Like the X set (if any of these is given)"
 
 
 def generate(
-    size: Annotated[int, typer.Option("--size", metavar="N", min=1, help="Customers of each instance.")],
+    size: Annotated[int, option("N", "Customers of each instance.", min=1)],
     out: Annotated[
-        Path,
-        typer.Option(
-            "--out",
-            metavar="FILE",
-            help="File to write: .npz or .parquet for many (X set: .json or .parquet), any format for one.",
-        ),
+        Path, option("FILE", "File to write: .npz or .parquet for many (X set: .json or .parquet), any format for one.")
     ],
     count: Annotated[
-        int | None,
-        typer.Option("--count", metavar="C", min=1, help="Number of instances; default: 1, or a whole published set."),
+        int | None, option("C", "Number of instances; default: 1, or a whole published set.", min=1)
     ] = None,
-    seed: Annotated[
-        int, typer.Option("--seed", metavar="S", min=0, help="The same seed gives the same instances.")
-    ] = 1234,
+    seed: Annotated[int, option("S", "The same seed gives the same instances.", min=0)] = 1234,
     capacity: Annotated[
-        int | None,
-        typer.Option(
-            "--capacity", metavar="Q", min=1, help="Vehicle capacity; 30, 40, 50 by default for N = 20, 50, 100."
-        ),
+        int | None, option("Q", "Vehicle capacity; 30, 40, 50 by default for N = 20, 50, 100.", min=1)
     ] = None,
     published: Annotated[
         bool,
-        typer.Option(
+        switch(
             "--published",
-            help="Exactly the published sets, with seed 1234: 10000 instances of N = 20, 50 or 100; 128 of 200 or "
+            "Exactly the published sets, with seed 1234: 10000 instances of N = 20, 50 or 100; 128 of 200 or "
             "500; 100 of 1000.",
         ),
     ] = False,
     variant: Annotated[
         str | None,
-        typer.Option(
-            "--variant",
-            metavar="NAME",
-            help="With --published: RouteFinder's set of a variant, such as vrptw, ovrpbltw, vrpmb or mdvrptw: 1000 "
+        option(
+            "NAME",
+            "With --published: RouteFinder's set of a variant, such as vrptw, ovrpbltw, vrpmb or mdvrptw: 1000 "
             "instances of N = 50 or 100.",
         ),
     ] = None,
-    customers: Annotated[
-        CustomerPositions | None, typer.Option(help="Where customers lie.", rich_help_panel=X_PANEL)
-    ] = None,
-    depot: Annotated[DepotPosition | None, typer.Option(help="Where the depot lies.", rich_help_panel=X_PANEL)] = None,
-    demand: Annotated[DemandKind | None, typer.Option(help="How demands are drawn.", rich_help_panel=X_PANEL)] = None,
-    route_length: Annotated[
-        float | None,
-        typer.Option(metavar="R", help="Average number of customers per route.", rich_help_panel=X_PANEL),
-    ] = None,
+    customers: Annotated[CustomerPositions | None, option(None, "Where customers lie.", X_PANEL)] = None,
+    depot: Annotated[DepotPosition | None, option(None, "Where the depot lies.", X_PANEL)] = None,
+    demand: Annotated[DemandKind | None, option(None, "How demands are drawn.", X_PANEL)] = None,
+    route_length: Annotated[float | None, option("R", "Average number of customers per route.", X_PANEL)] = None,
     time_windows: Annotated[
-        bool,
-        typer.Option("--time-windows", help="Windows, service times and a fleet.", rich_help_panel=WINDOWS_PANEL),
+        bool, switch("--time-windows", "Windows, service times and a fleet.", WINDOWS_PANEL)
     ] = False,
     share: Annotated[
-        float | None,
-        typer.Option(
-            metavar="P", help="Share of customers with a window; 1 by default.", rich_help_panel=WINDOWS_PANEL
-        ),
+        float | None, option("P", "Share of customers with a window; 1 by default.", WINDOWS_PANEL)
     ] = None,
-    width: Annotated[
-        float | None,
-        typer.Option(metavar="W", help="Mean width of a window; 60 by default.", rich_help_panel=WINDOWS_PANEL),
-    ] = None,
-    horizon: Annotated[
-        float | None,
-        typer.Option(metavar="H", help="When the depot closes; 500 by default.", rich_help_panel=WINDOWS_PANEL),
-    ] = None,
+    width: Annotated[float | None, option("W", "Mean width of a window; 60 by default.", WINDOWS_PANEL)] = None,
+    horizon: Annotated[float | None, option("H", "When the depot closes; 500 by default.", WINDOWS_PANEL)] = None,
     service: Annotated[
-        float | None,
-        typer.Option(metavar="S", help="Service time of each customer; 10 by default.", rich_help_panel=WINDOWS_PANEL),
+        float | None, option("S", "Service time of each customer; 10 by default.", WINDOWS_PANEL)
     ] = None,
     json: JsonOption = False,
 ) -> None:
@@ -106,34 +76,19 @@ def generate(
     of_windows = {"share": share, "width": width, "horizon": horizon, "service": service}
     given = {name: value for name, value in of_windows.items() if value is not None}
     if variant is not None:
-        clashes = {
-            "--time-windows": time_windows,
-            "--capacity": capacity,
-            "--customers": customers,
-            "--depot": depot,
-            "--demand": demand,
-            "--route-length": route_length,
-            **{f"--{name}": value for name, value in given.items()},
-        }
-        for option, value in clashes.items():
-            if value:
-                raise OptionError.about(option, "it cannot be combined with --variant.", "Leave out one of the two.")
+        of_others = {"time_windows": time_windows, "capacity": capacity, "customers": customers}
+        _refuse_together("--variant", **of_others, depot=depot, demand=demand, route_length=route_length, **given)
         if not published:
             raise OptionError.about("--variant", "it only applies to published sets.", "Add --published.")
         _generate_variant(variant, size, out, count, seed, json)
         return
     if time_windows:
-        clashes = {"--published": published, "--depot": depot, "--demand": demand, "--route-length": route_length}
-        for option, value in clashes.items():
-            if value:
-                raise OptionError.about(
-                    option, "it cannot be combined with --time-windows.", "Leave out one of the two."
-                )
+        _refuse_together("--time-windows", published=published, depot=depot, demand=demand, route_length=route_length)
         _generate_with_windows(size, out, count or 1, seed, given, customers, capacity, json)
         return
     for name in given:
         raise OptionError.about(f"--{name}", "it only applies to instances with time windows.", "Add --time-windows.")
-    is_x = any(option is not None for option in (customers, depot, demand, route_length))
+    is_x = any(chosen is not None for chosen in (customers, depot, demand, route_length))
     if is_x and published:
         raise OptionError.about("--published", "the published sets are uniform.", "Leave out the options of the X set.")
     if is_x and capacity is not None:
@@ -162,6 +117,14 @@ def generate(
         _tell_of_other_count(wanted, whole)
 
     _report(out, wanted, size, seed, int(drawn.capacity.min()), int(drawn.capacity.max()), json)
+
+
+def _refuse_together(flag: str, **others: object) -> None:
+    """Raise if an option is given that another one excludes."""
+    for name, value in others.items():
+        if value:
+            message = f"it cannot be combined with {flag}."
+            raise OptionError.about(f"--{name.replace('_', '-')}", message, "Leave out one of the two.")
 
 
 def _tell_of_other_count(wanted: int, whole: int) -> None:

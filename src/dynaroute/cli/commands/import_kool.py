@@ -9,17 +9,14 @@ from typing import Annotated
 import typer
 
 from dynaroute.base.errors import in_file
-from dynaroute.cli.shared.options import JsonOption
+from dynaroute.cli.shared.options import JsonOption, option
 from dynaroute.cli.shared.output import count_of, print_json, print_line, refuse_filled_folder, refuse_missing_folder
 
 
 def import_kool(
     file: Annotated[Path, typer.Argument(metavar="FILE.pt", readable=False, help="Published weights for the CVRP.")],
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder to create, for --model.")],
-    size: Annotated[
-        int | None,
-        typer.Option("--size", metavar="N", min=1, help="Number of customers in training, for the model card."),
-    ] = None,
+    size: Annotated[int | None, option("N", "Number of customers in training, for the model card.", min=1)] = None,
     json: JsonOption = False,
 ) -> None:
     """Import published weights of the attention model (Kool et al. 2019).

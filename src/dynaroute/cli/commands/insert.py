@@ -9,7 +9,7 @@ import typer
 
 from dynaroute.base.display import LONGEST_NAME, show_length, show_list, show_text
 from dynaroute.cli.shared.exit_codes import NO_FEASIBLE_PLAN
-from dynaroute.cli.shared.options import JsonOption
+from dynaroute.cli.shared.options import JsonOption, option
 from dynaroute.cli.shared.output import (
     print_json,
     print_line,
@@ -38,10 +38,9 @@ def insert(
     ],
     out: Annotated[
         list[Path] | None,
-        typer.Option(
-            "--out",
-            metavar="FILE",
-            help="Plan with the new customers: .json, .csv, .xlsx, .html, .pdf, .geojson, .gpx, .kml or .sol. May be "
+        option(
+            "FILE",
+            "Plan with the new customers: .json, .csv, .xlsx, .html, .pdf, .geojson, .gpx, .kml or .sol. May be "
             "given several times.",
         ),
     ] = None,

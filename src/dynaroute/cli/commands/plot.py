@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from dynaroute.cli.shared.contents import holds_plan
-from dynaroute.cli.shared.options import InstanceArgument, JsonOption
+from dynaroute.cli.shared.options import InstanceArgument, JsonOption, option, switch
 from dynaroute.cli.shared.output import print_json, print_line, print_note, refuse_overwriting
 from dynaroute.cli.shared.tables import TableOptions, takes_tables
 
@@ -16,7 +16,7 @@ from dynaroute.cli.shared.tables import TableOptions, takes_tables
 @takes_tables
 def plot(
     instance: InstanceArgument,
-    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="Picture to write: .png, .svg or .pdf.")],
+    out: Annotated[Path, option("FILE", "Picture to write: .png, .svg or .pdf.")],
     solution: Annotated[
         Path | None,
         typer.Argument(
@@ -25,7 +25,7 @@ def plot(
             help="Routes to draw: a .sol, .json, .csv, .xlsx or .geojson file; not needed for a plan (.json).",
         ),
     ] = None,
-    names: Annotated[bool, typer.Option("--names", help="Label customers with their names.")] = False,
+    names: Annotated[bool, switch("--names", "Label customers with their names.")] = False,
     json: JsonOption = False,
     *,
     tables: TableOptions,

@@ -10,7 +10,7 @@ import typer
 
 from dynaroute.base.errors import OptionError
 from dynaroute.base.vocabulary import ProverName
-from dynaroute.cli.shared.options import DeviceOption, JsonOption
+from dynaroute.cli.shared.options import DeviceOption, JsonOption, option, switch
 from dynaroute.cli.shared.output import print_json, print_note
 from dynaroute.cli.shared.progress import show_work
 from dynaroute.study.reference_lengths import PUBLISHED_COUNT
@@ -25,91 +25,41 @@ _Measured = tuple[str, dict[str, object]]  # tables in Markdown, and the same fo
 def reproduce(
     count: Annotated[
         int | None,
-        typer.Option(
-            "--count",
-            metavar="N",
+        option(
+            "N",
+            "Instances per size; default: 10000. With --generalisation, the first N of each set; default: all.",
             min=2,
-            help="Instances per size; default: 10000. With --generalisation, the first N of each set; default: all.",
         ),
     ] = None,
-    into: Annotated[
-        Path | None,
-        typer.Option("--into", metavar="PAGE.md", help="Also replace the tables in this page, between its marks."),
-    ] = None,
+    into: Annotated[Path | None, option("PAGE.md", "Also replace the tables in this page, between its marks.")] = None,
     generalisation: Annotated[
         bool,
-        typer.Option(
+        switch(
             "--generalisation",
-            help="Instead, measure one model on the X set, XML100 and uniform sets of 200, 500 and 1000 customers.",
-            rich_help_panel=GENERALISATION,
+            "Instead, measure one model on the X set, XML100 and uniform sets of 200, 500 and 1000 customers.",
+            GENERALISATION,
         ),
     ] = False,
-    model: Annotated[
-        str | None,
-        typer.Option(
-            "--model", metavar="NAME|FOLDER", help="Default: amd, if it ships.", rich_help_panel=GENERALISATION
-        ),
-    ] = None,
+    model: Annotated[str | None, option("NAME|FOLDER", "Default: amd, if it ships.", GENERALISATION)] = None,
     x: Annotated[
-        Path | None,
-        typer.Option(
-            "--x",
-            metavar="FOLDER",
-            readable=False,
-            help="Folder with the X set's .vrp files and best.csv.",
-            rich_help_panel=GENERALISATION,
-        ),
+        Path | None, option("FOLDER", "Folder with the X set's .vrp files and best.csv.", GENERALISATION)
     ] = None,
     xml: Annotated[
-        Path | None,
-        typer.Option(
-            "--xml",
-            metavar="FOLDER",
-            readable=False,
-            help="Folder with XML100's .vrp files or set, and optimum.csv.",
-            rich_help_panel=GENERALISATION,
-        ),
+        Path | None, option("FOLDER", "Folder with XML100's .vrp files or set, and optimum.csv.", GENERALISATION)
     ] = None,
     kool: Annotated[
         Path | None,
-        typer.Option(
-            "--kool",
-            metavar="FOLDER",
-            readable=False,
-            help="Folder with AM's published weights (cvrp_20.pt, ...), to measure in the same run.",
-        ),
+        option("FOLDER", "Folder with AM's published weights (cvrp_20.pt, ...), to measure in the same run."),
     ] = None,
     exact: Annotated[
-        bool,
-        typer.Option(
-            "--exact",
-            help="Instead, prove optima at n=20 and print the gaps of all methods to them.",
-            rich_help_panel=OPTIMALITY,
-        ),
+        bool, switch("--exact", "Instead, prove optima at n=20 and print the gaps of all methods to them.", OPTIMALITY)
     ] = False,
-    prover: Annotated[
-        ProverName | None,
-        typer.Option("--prover", help="Default: gurobi if installed.", rich_help_panel=OPTIMALITY),
-    ] = None,
+    prover: Annotated[ProverName | None, option(None, "Default: gurobi if installed.", OPTIMALITY)] = None,
     proofs: Annotated[
-        Path | None,
-        typer.Option(
-            "--proofs",
-            metavar="FILE",
-            dir_okay=False,
-            help="Store proofs in this file, and reuse those in it.",
-            rich_help_panel=OPTIMALITY,
-        ),
+        Path | None, option("FILE", "Store proofs in this file, and reuse those in it.", OPTIMALITY, dir_okay=False)
     ] = None,
     lkh: Annotated[
-        Path | None,
-        typer.Option(
-            "--lkh",
-            metavar="PROGRAM",
-            readable=False,
-            help="Path of your LKH3 program, to measure at all three sizes.",
-            rich_help_panel=OPTIMALITY,
-        ),
+        Path | None, option("PROGRAM", "Path of your LKH3 program, to measure at all three sizes.", OPTIMALITY)
     ] = None,
     device: DeviceOption = None,
     json: JsonOption = False,

@@ -10,20 +10,14 @@ from typing import Annotated
 import typer
 
 from dynaroute.base.errors import OptionError
+from dynaroute.cli.shared.options import option
 
 
 def serve(
-    host: Annotated[str, typer.Option("--host", metavar="H", help="Address to listen on.")] = "127.0.0.1",
-    port: Annotated[
-        int, typer.Option("--port", metavar="P", min=0, max=65535, help="Port to listen on; 0: a free one.")
-    ] = 8000,
+    host: Annotated[str, option("H", "Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, option("P", "Port to listen on; 0: a free one.", min=0, max=65535)] = 8000,
     jobs_folder: Annotated[
-        Path | None,
-        typer.Option(
-            "--jobs-folder",
-            metavar="FOLDER",
-            help="Keep jobs here, so that they survive a restart; default: DYNAROUTE_JOBS_FOLDER.",
-        ),
+        Path | None, option("FOLDER", "Keep jobs here, so that they survive a restart; default: DYNAROUTE_JOBS_FOLDER.")
     ] = None,
 ) -> None:
     """Serve the HTTP API, and the web page that uses it.

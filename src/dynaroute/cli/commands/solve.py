@@ -22,8 +22,10 @@ from dynaroute.cli.shared.options import (
     PANELS,
     JsonOption,
     StartOption,
+    option,
     print_void_options,
     refuse_unknown_model,
+    switch,
     takes_solving,
 )
 from dynaroute.cli.shared.output import (
@@ -69,51 +71,37 @@ def solve(
     start: StartOption = None,
     keep: Annotated[
         list[str] | None,
-        typer.Option(
-            "--keep",
-            metavar="WHAT",
-            help="Parts of the routes of --start to keep: route:2, route:1,3, or stop:ID, which keeps a stop with its "
+        option(
+            "WHAT",
+            "Parts of the routes of --start to keep: route:2, route:1,3, or stop:ID, which keeps a stop with its "
             "neighbours. May be given several times.",
-            rich_help_panel=PANELS["improvement"],
+            PANELS["improvement"],
         ),
     ] = None,
     fast: Annotated[
         bool,
-        typer.Option(
+        switch(
             "--fast",
-            help="No search: the policy or savings, whichever is better. The default for more than four instances.",
-            rich_help_panel=PANELS["improvement"],
+            "No search: the policy or savings, whichever is better. The default for more than four instances.",
+            PANELS["improvement"],
         ),
     ] = False,
     trace: Annotated[
         Path | None,
-        typer.Option(
-            "--trace",
-            metavar="FILE",
-            help="Write the search's cost over time while it runs: .csv or .jsonl.",
-            rich_help_panel=PANELS["improvement"],
-        ),
+        option("FILE", "Write the search's cost over time while it runs: .csv or .jsonl.", PANELS["improvement"]),
     ] = None,
     out: Annotated[
         list[Path] | None,
-        typer.Option(
-            "--out",
-            metavar="FILE|FOLDER",
-            help="For one instance: .json (problem and routes), .sol, .csv, .xlsx, .html, .pdf, .geojson, .gpx or "
+        option(
+            "FILE|FOLDER",
+            "For one instance: .json (problem and routes), .sol, .csv, .xlsx, .html, .pdf, .geojson, .gpx or "
             ".kml. For many: a folder (with NAME.sol for each) or a .json file. May be given several times.",
         ),
     ] = None,
-    sheets: Annotated[
-        Path | None,
-        typer.Option("--sheets", metavar="FOLDER", help="A printable page for each driver: route-01.html, ..."),
-    ] = None,
+    sheets: Annotated[Path | None, option("FOLDER", "A printable page for each driver: route-01.html, ...")] = None,
     plot: Annotated[
         Path | None,
-        typer.Option(
-            "--plot",
-            metavar="FILE",
-            help="Plot the routes of one instance and, after a search, cost over time: .png, .svg or .pdf.",
-        ),
+        option("FILE", "Plot the routes of one instance and, after a search, cost over time: .png, .svg or .pdf."),
     ] = None,
     json: JsonOption = False,
     *,

@@ -5,11 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from dynaroute.base.errors import OptionError, Where
 from dynaroute.base.machine import choose_device
-from dynaroute.cli.shared.options import BestOption, DeviceOption, JsonOption, takes_groups
+from dynaroute.cli.shared.options import BestOption, DeviceOption, JsonOption, option, takes_groups
 from dynaroute.cli.shared.output import list_files, list_model_files, refuse_overwriting
 from dynaroute.cli.training.options import (
     INSTANCES,
@@ -34,52 +32,33 @@ from dynaroute.training.files import RUN_FILES
 @takes_groups
 def train(
     *,
-    out: Annotated[
-        Path | None, typer.Option("--out", metavar="RUN", help="Folder for the run; it will contain the best model.")
-    ] = None,
+    out: Annotated[Path | None, option("RUN", "Folder for the run; it will contain the best model.")] = None,
     source: Source,
     config: Annotated[
-        Path | None,
-        typer.Option(
-            "--config", metavar="FILE.toml", help="A complete plan, like a run's plan.toml, instead of a recipe."
-        ),
+        Path | None, option("FILE.toml", "A complete plan, like a run's plan.toml, instead of a recipe.")
     ] = None,
-    resume: Annotated[
-        Path | None,
-        typer.Option("--resume", metavar="RUN", help="Resume a run; with --minutes, for that many more minutes."),
-    ] = None,
+    resume: Annotated[Path | None, option("RUN", "Resume a run; with --minutes, for that many more minutes.")] = None,
     begin: PolicyOptions,
     capacity: Annotated[
         str | None,
-        typer.Option(
-            "--capacity",
-            metavar="Q,Q,...",
-            help="Vehicle capacities, chosen at random; default: the usual one of the size.",
-            rich_help_panel=INSTANCES,
-        ),
+        option("Q,Q,...", "Vehicle capacities, chosen at random; default: the usual one of the size.", INSTANCES),
     ] = None,
     budget: BudgetOptions,
     step: StepOptions,
     learning: LearningOptions,
     validation: Annotated[
         Path | None,
-        typer.Option(
-            "--validation",
-            metavar="FOLDER|SET",
-            help="Instances to select the best model on; default: drawn like those of training.",
-            rich_help_panel=VALIDATION,
+        option(
+            "FOLDER|SET", "Instances to select the best model on; default: drawn like those of training.", VALIDATION
         ),
     ] = None,
     best: BestOption = None,
-    seed: Annotated[
-        int | None, typer.Option("--seed", metavar="S", help="Seed of parameters and instances; default: 1.")
-    ] = None,
+    seed: Annotated[int | None, option("S", "Seed of parameters and instances; default: 1.")] = None,
     track: Annotated[
         str | None,
-        typer.Option(
-            "--track",
-            metavar="MODULE:FUNCTION",
-            help="Your own function, called with every line of metrics, for a tracker such as Weights & Biases.",
+        option(
+            "MODULE:FUNCTION",
+            "Your own function, called with every line of metrics, for a tracker such as Weights & Biases.",
         ),
     ] = None,
     device: DeviceOption = None,

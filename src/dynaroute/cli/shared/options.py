@@ -23,12 +23,36 @@ __all__ = [
     "ModelsOption",
     "StartOption",
     "make_option",
+    "option",
     "print_void_options",
     "refuse_unknown_model",
+    "switch",
     "take_group",
     "takes_groups",
     "takes_solving",
 ]
+
+
+def option(metavar: str | None, help: str | None, panel: str | None = None, *flags: str, **more: Any) -> Any:
+    """Describe an option, whose name is the parameter's unless there are flags.
+
+    Missing permissions of files are left to our readers, which report them like all other errors.
+
+    Parameters
+    ----------
+    metavar, help, panel
+        What the help shows: what stands for the value, a sentence, and the group of options.
+    *flags
+        Other names.
+    **more
+        As for Typer: least and largest value, ...
+    """
+    return typer.Option(*flags, metavar=metavar, help=help, rich_help_panel=panel, readable=False, **more)
+
+
+def switch(flag: str, help: str, panel: str | None = None) -> Any:
+    """Describe an option without a value, which can only be switched on."""
+    return typer.Option(flag, help=help, rich_help_panel=panel)
 
 
 def make_option(name: str, annotation: Any, default: object = None) -> Parameter:
@@ -99,15 +123,13 @@ InstanceArgument = Annotated[
 ]
 BestOption = Annotated[
     Path | None,
-    typer.Option(
-        "--best",
-        metavar="FILE.csv",
-        readable=False,
-        help="Table of best known costs, with the columns name and best_known_cost (or optimum); default: best.csv in "
-        "the folder.",
+    option(
+        "FILE.csv",
+        "Table of best known costs, with the columns name and best_known_cost (or optimum); default: best.csv in the "
+        "folder.",
     ),
 ]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout instead of text.")]
+JsonOption = Annotated[bool, switch("--json", "Print one JSON document on stdout instead of text.")]
 
 
 _SHOWN_LIMITS = ("samples", "seed")  # these are Typer's to check, and in the help
@@ -116,10 +138,11 @@ _SHOWN_LIMITS = ("samples", "seed")  # these are Typer's to check, and in the he
 def _option(name: str, **more: Any) -> Any:
     """Make the option from its declaration; `more` is what differs for a command."""
     declared = DECLARATIONS[name]
-    settings = {"metavar": declared.metavar, "help": declared.help, "rich_help_panel": PANELS[declared.about], **more}
+    settings = {"metavar": declared.metavar, "help": declared.help, **more}
     if name in _SHOWN_LIMITS:
         settings["min"] = declared.least
-    return typer.Option(f"--{name.replace('_', '-')}", **settings)
+    flag = f"--{name.replace('_', '-')}"
+    return option(settings.pop("metavar"), settings.pop("help"), PANELS[declared.about], flag, **settings)
 
 
 ModelsOption = Annotated[list[str], _option("model")]
@@ -129,7 +152,6 @@ StartOption = Annotated[
     _option(
         "start",
         metavar="FILE|FOLDER",
-        readable=False,
         help="Known routes to improve: a .sol or .json file; for many instances a folder with NAME.sol for each.",
     ),
 ]

@@ -8,11 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from dynaroute.base.errors import OptionError, Where
 from dynaroute.base.vocabulary import ReadingRule
-from dynaroute.cli.shared.options import make_option, take_group
+from dynaroute.cli.shared.options import make_option, option, take_group
 from dynaroute.cli.shared.output import print_note
 from dynaroute.problem.measures import parse_length, parse_speed
 from dynaroute.problem.times import parse_time
@@ -24,70 +22,51 @@ if TYPE_CHECKING:
 __all__ = ["FLEET_OPTIONS", "CapacityOption", "FleetWords", "IgnoreOption", "TableOptions", "takes_tables"]
 
 
-def _option(name: str, metavar: str | None, help: str, panel: str = "Tables") -> Any:
-    return typer.Option(name, metavar=metavar, help=help, rich_help_panel=panel)
-
-
-def _text_option(name: str, metavar: str, help: str, panel: str = "Tables") -> Any:
-    return Annotated[str | None, _option(name, metavar, help, panel)]
+def _text_option(metavar: str, help: str, panel: str = "Tables") -> Any:
+    return Annotated[str | None, option(metavar, help, panel)]
 
 
 # A text, not a number, so that 450,5 and "450 kg" work, and errors are in our words.
-CapacityOption = Annotated[str | None, _option("--capacity", "Q", "Vehicle capacity for tables; overrides their own.")]
+CapacityOption = Annotated[str | None, option("Q", "Vehicle capacity for tables; overrides their own.", "Tables")]
 IgnoreOption = Annotated[
     list[str] | None,
-    _option(
-        "--ignore",
+    option(
         "COLUMN",
         "Plan without a column, or a key of a .json file, that asks for something unsupported. May be given several "
         "times.",
+        "Tables",
     ),
 ]
 _TABLE_OPTIONS: dict[str, Any] = {
     "capacity": CapacityOption,
     "format": _text_option(
-        "--format", "SUFFIX", "Format of the file, if its suffix does not say or it is '-': csv, xlsx, json, ..."
+        "SUFFIX", "Format of the file, if its suffix does not say or it is '-': csv, xlsx, json, ..."
     ),
-    "sheet": _text_option("--sheet", "NAME", "Sheet of a workbook; default: the first visible sheet with a header."),
-    "columns": _text_option(
-        "--columns", "COLUMN=MEANING,...", "Meaning of columns with unclear headings: Mng=demand,x=lon,y=lat."
-    ),
+    "sheet": _text_option("NAME", "Sheet of a workbook; default: the first visible sheet with a header."),
+    "columns": _text_option("COLUMN=MEANING,...", "Meaning of columns with unclear headings: Mng=demand,x=lon,y=lat."),
     "matrix": _text_option(
-        "--matrix", "FILE[#SHEET]", "Distances between the stops of a table: a file such as .csv, or FILE#SHEET."
+        "FILE[#SHEET]", "Distances between the stops of a table: a file such as .csv, or FILE#SHEET."
     ),
-    "durations": _text_option("--durations", "FILE[#SHEET]", "Travel times between the stops of a table, likewise."),
+    "durations": _text_option("FILE[#SHEET]", "Travel times between the stops of a table, likewise."),
     "ignore": IgnoreOption,
 }
 FLEET_OPTIONS: dict[str, Any] = {
     "vehicles": _text_option(
-        "--vehicles",
-        "N|FILE",
-        "How many vehicles there are; or a file of their types, instead of those of the file.",
-        "Fleet",
+        "N|FILE", "How many vehicles there are; or a file of their types, instead of those of the file.", "Fleet"
     ),
     "max_duration": _text_option(
-        "--max-duration",
-        "TIME",
-        "Longest time from departure to the end of a route: 8h, 90min, 28800 (seconds).",
-        "Fleet",
+        "TIME", "Longest time from departure to the end of a route: 8h, 90min, 28800 (seconds).", "Fleet"
     ),
-    "max_distance": _text_option(
-        "--max-distance", "LENGTH", "Longest route: 120km, or a number in the unit of the distances.", "Fleet"
-    ),
+    "max_distance": _text_option("LENGTH", "Longest route: 120km, or a number in the unit of the distances.", "Fleet"),
     "speed": _text_option(
-        "--speed", "SPEED", "Speed of vehicles, if the file has no travel times: 40km/h, 10m/s, 25mph.", "Fleet"
+        "SPEED", "Speed of vehicles, if the file has no travel times: 40km/h, 10m/s, 25mph.", "Fleet"
     ),
     "rounding": Annotated[
         ReadingRule | None,
-        _option(
-            "--rounding",
-            None,
-            "How lengths are rounded; dimacs truncates to one decimal, for Solomon's instances.",
-            "Fleet",
-        ),
+        option(None, "How lengths are rounded; dimacs truncates to one decimal, for Solomon's instances.", "Fleet"),
     ],
 }
-_OPTIONS = [make_option(name, option) for name, option in (_TABLE_OPTIONS | FLEET_OPTIONS).items()]
+_OPTIONS = [make_option(name, declared) for name, declared in (_TABLE_OPTIONS | FLEET_OPTIONS).items()]
 
 
 @dataclass(frozen=True)
