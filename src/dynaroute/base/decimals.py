@@ -9,16 +9,6 @@ from numbers import Real
 
 from dynaroute.base.errors import InstanceError
 
-__all__ = [
-    "LARGEST_INTEGER",
-    "count_decimals",
-    "is_finite_number",
-    "plain_number",
-    "scale_to_integers",
-    "show_number",
-    "unscale",
-]
-
 LARGEST_INTEGER = 2**31 - 1  # the GPU adds loads in 32-bit registers
 
 _LARGEST_EXACT = 2**53  # every whole number below this is exact as a float

@@ -10,8 +10,6 @@ from typing import Any, Literal
 from dynaroute.base.decimals import is_finite_number, show_number
 from dynaroute.base.errors import OptionError
 
-__all__ = ["Declaration"]
-
 
 @dataclass(frozen=True)
 class Declaration:

@@ -10,8 +10,6 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from itertools import islice
 
-__all__ = ["count_of", "show_length", "show_list", "show_text"]
-
 LONGEST_TEXT = 2000  # characters of a whole message
 LONGEST_NAME = 200
 LONGEST_ITEM = 40  # characters of one item in a list

@@ -16,8 +16,6 @@ from typing import TextIO
 from dynaroute.base.errors import FileError, FormatError, in_file
 from dynaroute.base.limits import LARGEST_FILE, REMEDY, raised
 
-__all__ = ["checksum_of"]
-
 try:
     import fcntl
 except ImportError:  # not available on Windows

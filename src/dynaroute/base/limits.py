@@ -13,23 +13,6 @@ from contextvars import ContextVar
 
 from dynaroute.base.errors import FormatError, InstanceError, OptionError
 
-__all__ = [
-    "LARGEST_CONTENT",
-    "LARGEST_FILE",
-    "LARGEST_SETTINGS",
-    "LIMITS_VARIABLE",
-    "LONGEST_VEHICLE_NAME",
-    "MOST_INSTANCES",
-    "MOST_VEHICLE_TYPES",
-    "REMEDY",
-    "find_factor",
-    "raise_limits",
-    "raised",
-    "refuse_large_content",
-    "refuse_large_fleet",
-    "refuse_large_set",
-]
-
 LARGEST_FILE = 1_000_000_000  # bytes of a file
 LARGEST_SETTINGS = 1_000_000  # bytes of a settings file: a plan, a model's config.json
 LARGEST_CONTENT = 2_000_000_000  # bytes of memory while a file is read

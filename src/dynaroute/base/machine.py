@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import sys
 
-__all__ = ["choose_device", "count_cores"]
-
 
 def choose_device(device: str | None) -> str:
     """Return PyTorch's name of the device to use.

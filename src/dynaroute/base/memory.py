@@ -14,17 +14,6 @@ try:
 except ImportError:  # not available on Windows
     resource = None  # type: ignore[assignment]
 
-__all__ = [
-    "LARGEST_MATRIX",
-    "Need",
-    "find_free_memory",
-    "memory_for_all_legs",
-    "memory_for_fleets",
-    "memory_for_savings",
-    "memory_for_search",
-    "require_memory",
-]
-
 _ALWAYS_THERE = 500_000_000  # bytes; smaller needs are not checked
 LARGEST_MATRIX = 2000  # customers; up to this size a search precomputes all legs, beyond it would not be faster
 _BYTES_PER_CUSTOMER = 2500  # for a search without a matrix; measured: 1,312 on one core, at most 2,446 on several

@@ -8,8 +8,6 @@ from dataclasses import dataclass, field
 
 from dynaroute.base.errors import OptionError
 
-__all__ = ["OutOfTimeError", "Stopping"]
-
 
 class OutOfTimeError(Exception):
     """The time was up before something was ready."""

@@ -15,8 +15,6 @@ from dynaroute.base.errors import FormatError
 from dynaroute.base.files import read_bytes
 from dynaroute.base.limits import refuse_large_content
 
-__all__ = ["find_tensors", "load_torch_file", "parse_torch_file"]
-
 
 def load_torch_file(path: Path, device: torch.device | str) -> object:
     """Read what `torch.save` wrote with PyTorch's restricted reader, which builds only tensors and plain containers.

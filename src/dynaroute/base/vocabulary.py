@@ -5,27 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-__all__ = [
-    "Backhauls",
-    "BaselineName",
-    "CustomerPositions",
-    "DemandKind",
-    "DepotPosition",
-    "Metric",
-    "Objective",
-    "OpenKind",
-    "OptimiserName",
-    "PolicyName",
-    "PolicyRule",
-    "ProverName",
-    "ReadingRule",
-    "RecipeName",
-    "Rounding",
-    "RouteEnd",
-    "ViolationKind",
-    "join_with_or",
-]
-
 Rounding = Literal["none", "nearest", "up"]
 ReadingRule = Literal["none", "nearest", "up", "dimacs"]  # for lengths in a file; dimacs truncates to one decimal
 Metric = Literal["euclidean", "great_circle"]

@@ -17,8 +17,6 @@ from dynaroute.batch.rules import RULE_WORDS, RuleBatch, find_rules, read_rules
 from dynaroute.problem.instance import LARGEST_INTEGER, Instance
 from dynaroute.problem.lengths import LONGEST_LENGTH, ROUNDING_CODES, SHORTEST_SPREAD
 
-__all__ = ["FeatureRule", "InstanceBatch"]
-
 _ODD = 0x2545F4914F6CDD1D  # spreads the bits of a hash
 
 FeatureRule: TypeAlias = "Callable[[InstanceBatch], Tensor]"  # computes the (B, M) or (B, M, F) features of instances

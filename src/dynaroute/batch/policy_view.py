@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 
 from dynaroute.problem.instance import Instance
 
-__all__ = ["hash_contents", "locate", "locate_all", "locate_in_unit_square", "scale_to_unit_square"]
-
 _SMALLEST_SPREAD = 0.1  # of the unit square; closer places look alike to a policy
 
 

@@ -15,8 +15,6 @@ from dynaroute.batch.instances import InstanceBatch
 from dynaroute.problem.lengths import ROUNDING_CODES
 from dynaroute.problem.solution import Solution
 
-__all__ = ["RouteBatch", "leg_lengths"]
-
 
 def leg_lengths(batch: InstanceBatch, start: Tensor, end: Tensor) -> Tensor:
     """Measure legs between nodes: (B, ...) lengths.

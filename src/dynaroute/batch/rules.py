@@ -21,18 +21,6 @@ from dynaroute.problem.fleet import VehicleType
 from dynaroute.problem.instance import Instance
 from dynaroute.problem.rules import refuse_other_rules
 
-__all__ = [
-    "FEATURES",
-    "KINDS",
-    "NEVER",
-    "RULE_WORDS",
-    "Limits",
-    "RuleBatch",
-    "find_rules",
-    "measure_rules",
-    "read_rules",
-]
-
 RULE_WORDS: dict[str, str] = {
     "windows": "time windows",
     "open": "open routes",

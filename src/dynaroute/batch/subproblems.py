@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from dynaroute.batch.instances import InstanceBatch
 from dynaroute.batch.routes import RouteBatch
 
-__all__ = ["RoutePart", "gather_parts", "merge_parts"]
-
 
 @dataclass(frozen=True)
 class RoutePart:

@@ -20,8 +20,6 @@ from dynaroute.kernels import kernels_run_on
 from dynaroute.model.changes import find_change
 from dynaroute.model.policy import Policy
 
-__all__ = ["construct", "construct_once", "refuse_unknown_rules"]
-
 # Attention scores per chunk. On a CPU, chunks that fit its caches were fastest (measured at n = 20 and 100).
 _SCORES_AT_ONCE = {"cpu": 1 << 21, "cuda": 1 << 31}
 _TOKENS_AT_ONCE = 1 << 22  # for kernels, which store no scores but about 3.4 KB per node

@@ -15,18 +15,6 @@ from torch import Tensor
 
 from dynaroute.batch import RouteBatch
 
-__all__ = [
-    "Chooser",
-    "Follow",
-    "MostLikely",
-    "Sample",
-    "StartAt",
-    "StepInfo",
-    "draw_gumbel",
-    "make_stream_keys",
-    "scramble",
-]
-
 
 class StepInfo(NamedTuple):
     """The position of P trajectories in their solutions.

@@ -20,16 +20,6 @@ from dynaroute.model.policy import Left, Memory, Policy
 from dynaroute.model.rules import SegmentRules
 from dynaroute.model.state import RouteState
 
-__all__ = [
-    "Begin",
-    "Decision",
-    "construct_eagerly",
-    "decide",
-    "first_log_probabilities",
-    "log_probabilities",
-    "sum_log_probabilities",
-]
-
 Begin: TypeAlias = Callable[[Left, Tensor], Memory]  # the type of `Policy.begin`
 
 

@@ -8,8 +8,6 @@ from torch import Tensor
 
 from dynaroute.construct.choose import Chooser, MostLikely, Sample, StartAt
 
-__all__ = ["Choice", "read_choice"]
-
 
 class Choice(NamedTuple):
     """What the kernels need to know of a chooser.

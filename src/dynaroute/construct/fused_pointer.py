@@ -10,8 +10,6 @@ from dynaroute.construct.fused_choice import Choice
 from dynaroute.kernels import dot_precision
 from dynaroute.model.pointer import PointerNetwork
 
-__all__ = ["construct_pointer", "has_pointer_kernel"]
-
 _VEHICLES, _BLOCK, _WARPS = 16, 4, 8  # vehicles, nodes at a time and warps of a program
 
 

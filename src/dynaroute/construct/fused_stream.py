@@ -24,8 +24,6 @@ from dynaroute.kernels.token_layer import TokenLayer, run_token_layer
 from dynaroute.model.encoder import AttentionLayer
 from dynaroute.model.policy import Policy
 
-__all__ = ["RouteLaunch", "construct_streamed"]
-
 _LAY_OUT_BLOCK = 32
 _AHEAD = 4  # turns that are prepared before the first of them is known to be over
 

@@ -13,8 +13,6 @@ from dynaroute.base.errors import OptionError
 from dynaroute.batch import InstanceBatch
 from dynaroute.construct.choose import Chooser, MostLikely, Sample, StartAt, make_stream_keys
 
-__all__ = ["SYMMETRIES", "Augmented", "Greedy", "MultiStart", "Sampling", "Strategy", "reflect"]
-
 SYMMETRIES = 8  # of the square: four quarter turns, each also mirrored
 
 _HOTTEST = 1e6  # its inverse is the coldest; beyond these, logits / temperature overflow float32

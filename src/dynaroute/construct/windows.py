@@ -20,8 +20,6 @@ from dynaroute.batch import InstanceBatch, RouteBatch
 from dynaroute.batch.policy_view import scale_to_unit_square
 from dynaroute.batch.subproblems import RoutePart, gather_parts, merge_parts
 
-__all__ = ["LARGEST_WHOLE", "construct_in_windows"]
-
 LARGEST_WHOLE = 1000  # customers; the shipped policies were trained on as many, and larger instances are cut
 
 _USUAL_WINDOW = 250  # customers

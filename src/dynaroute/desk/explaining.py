@@ -21,8 +21,6 @@ from dynaroute.problem.judging.route import Violation, judge_route
 from dynaroute.problem.timetable import latest_end, measure_route, price_routes, schedule_route
 from dynaroute.problem.unserved import Candidate, list_candidates
 
-__all__ = ["CustomerExplanation", "Extra", "OtherPlace", "explain_all", "explain_customer", "explanation_to_json"]
-
 _SAME_ANYWHERE = frozenset({"skill", "too_many_stops"})  # violations that no other place on the route avoids
 
 

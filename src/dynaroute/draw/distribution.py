@@ -15,34 +15,6 @@ from dynaroute.base.limits import LARGEST_SETTINGS
 from dynaroute.base.vocabulary import CustomerPositions, DemandKind, DepotPosition
 from dynaroute.draw.paper import LARGEST_PAPER_DEMAND, usual_capacity
 
-__all__ = [
-    "BUILT_IN",
-    "CLUSTER_DECAY",
-    "CLUSTER_SEEDS",
-    "DEMAND_RANGES",
-    "GRID",
-    "LARGE_DEMANDS",
-    "MOST_SEEDS",
-    "RICH_QUADRANTS",
-    "ROUTE_LENGTHS",
-    "Coordinates",
-    "Distribution",
-    "Part",
-    "RouteLengths",
-    "as_tuple",
-    "find_distribution",
-    "largest_demand",
-    "load_toml",
-    "parse_distribution",
-    "parse_toml",
-    "read_distribution",
-    "require_amount",
-    "require_count",
-    "require_known",
-    "show_distribution",
-    "show_table",
-]
-
 Coordinates = Literal["unit", "grid"]
 RouteLengths = Literal["x", "usual"] | tuple[float, float]
 

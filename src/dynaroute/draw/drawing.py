@@ -32,8 +32,6 @@ from dynaroute.draw.distribution import (
 )
 from dynaroute.draw.paper import usual_capacity
 
-__all__ = ["draw_instances", "draw_on_grid", "fill_unit_square", "make_training_batch"]
-
 _PROPOSALS = 3  # draws of a place near a seed before it is reflected
 _DECAY = CLUSTER_DECAY / math.log(2) / GRID
 _LARGE_PER_ROUTE = 1.5

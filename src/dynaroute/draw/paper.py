@@ -11,21 +11,6 @@ from dynaroute.base.errors import InstanceError, OptionError
 from dynaroute.base.vocabulary import Rounding
 from dynaroute.problem.instance import LARGEST_INTEGER, Instance
 
-__all__ = [
-    "LARGEST_PAPER_DEMAND",
-    "LARGEST_SET",
-    "PUBLISHED_SETS",
-    "InstanceArrays",
-    "PublishedSet",
-    "draw_paper_set",
-    "draw_published_set",
-    "published_set",
-    "refuse_below_one",
-    "refuse_large_set",
-    "refuse_seed",
-    "usual_capacity",
-]
-
 LARGEST_SET = 10**8  # customers in one call: about 2.5 GB of arrays
 LARGEST_PAPER_DEMAND = 9
 _USUAL_SIZES = (10, 20, 50, 100, 200, 500, 1000)

@@ -20,8 +20,6 @@ from dynaroute.batch import InstanceBatch
 from dynaroute.batch.rules import Limits, measure_rules
 from dynaroute.draw.variants import VARIANTS, Variant
 
-__all__ = ["ALL_VARIANTS", "add_rules", "find_variants", "list_rules"]
-
 ALL_VARIANTS = "all"  # every rule drawn for itself: all variants of one depot, alike, and some longest durations
 _SHARE_OF_DURATIONS = 1 / 8
 _SHARES_OF_WINDOWS = (0.6, 0.8)  # RouteFinder's below the first, MVMoE's below the second, Solomon's kind above

@@ -16,8 +16,6 @@ from dynaroute.draw.paper import LARGEST_PAPER_DEMAND, refuse_below_one, refuse_
 from dynaroute.formats.sets.routefinder import make_variants
 from dynaroute.problem.instance import Instance
 
-__all__ = ["VARIANTS", "VARIANT_SET_COUNT", "Variant", "VariantSet", "draw_variant_set"]
-
 VARIANT_SET_COUNT = 1000  # instances of a published set
 _DAY = 4.6  # when the depots close
 _LONGEST = 2.8  # largest limit of a route, unless a customer lies further away

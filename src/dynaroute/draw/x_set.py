@@ -12,8 +12,6 @@ from dynaroute.base.vocabulary import CustomerPositions, DemandKind, DepotPositi
 from dynaroute.draw.distribution import CLUSTER_SEEDS, MOST_SEEDS, Part
 from dynaroute.draw.paper import InstanceArrays, refuse_below_one, refuse_large_set
 
-__all__ = ["XSettings", "draw_x_set"]
-
 LARGEST_X_SIZE = 100_000  # a tenth of the grid's cells, since no two customers share a cell
 _AT_ONCE = 1 << 20  # customers that are drawn together
 

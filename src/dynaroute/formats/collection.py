@@ -19,18 +19,6 @@ from dynaroute.formats.text import decode_text
 from dynaroute.formats.vrplib.solomon import looks_like_solomon
 from dynaroute.problem.instance import Instance
 
-__all__ = [
-    "BestCosts",
-    "Collection",
-    "find_best_costs",
-    "hash_collection",
-    "is_cost_table",
-    "is_instance_file",
-    "is_note",
-    "read_best_costs",
-    "read_collection",
-]
-
 _COST_COLUMNS = ("best_known_cost", "optimum")
 _SET_SUFFIXES = (".npz", ".pkl", ".json")
 _LOCK = "~$"  # prefix of Excel's lock files

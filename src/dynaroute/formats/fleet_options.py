@@ -15,8 +15,6 @@ from dynaroute.problem.fleet import VehicleType
 from dynaroute.problem.instance import Instance
 from dynaroute.problem.places import DEPOT
 
-__all__ = ["FleetOptions", "VehicleList", "use_rounding", "use_vehicles"]
-
 
 @dataclass(frozen=True)
 class VehicleList:

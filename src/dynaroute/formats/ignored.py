@@ -10,8 +10,6 @@ from dynaroute.base.errors import OptionError
 from dynaroute.formats.tables.words import simplify
 from dynaroute.formats.text import shorten
 
-__all__ = ["NOTHING_IGNORED", "Ignored", "find_columns"]
-
 
 def find_columns(name: str, headings: Sequence[str]) -> list[int]:
     """Find the columns with a heading: letter by letter or, if there is none, without signs, brackets and accents."""

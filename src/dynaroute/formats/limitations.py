@@ -6,8 +6,6 @@ from collections.abc import Mapping
 
 from dynaroute.base.errors import UnsupportedError
 
-__all__ = ["refuse_what_cannot_be_stored"]
-
 
 def refuse_what_cannot_be_stored(file: str, obstacles: Mapping[str, tuple[str, bool]]) -> None:
     """Raise if the instance has something that the format cannot hold.

@@ -17,25 +17,6 @@ from dynaroute.formats.text import shorten
 from dynaroute.problem.instance import LARGEST_INTEGER, Instance
 from dynaroute.problem.lengths import GLOBE_REMEDY, LARGEST_DEGREES, LONGEST_LENGTH
 
-__all__ = [
-    "ROUNDED_DECIMALS",
-    "Quantities",
-    "ScaledArrays",
-    "find_common_denominator",
-    "format_load",
-    "format_number",
-    "instance_from_arrays",
-    "is_number",
-    "parse_decimal",
-    "parse_float",
-    "parse_whole",
-    "refuse_off_globe",
-    "refuse_unmeasurable",
-    "scale_arrays",
-    "scale_quantities",
-    "write_loads",
-]
-
 # float() and int() would also accept 1_000, nan, inf and digits of every script
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,5})?")
 _MOST_DIGITS = 1000  # in one number; far beyond any precision, and fewer than Python refuses to convert

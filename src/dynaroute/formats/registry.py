@@ -28,18 +28,6 @@ from dynaroute.formats.vrplib.solomon import format_solomon, looks_like_solomon,
 from dynaroute.problem.instance import Instance
 from dynaroute.problem.solution import Solution
 
-__all__ = [
-    "FORMATS",
-    "INSTANCE_SUFFIXES",
-    "SOLUTION_SUFFIXES",
-    "TABLE_SUFFIXES",
-    "WRITABLE_INSTANCE_SUFFIXES",
-    "WRITABLE_SET_SUFFIXES",
-    "Capacity",
-    "Format",
-    "require_suffix",
-]
-
 Capacity = float | Decimal | str | None
 
 _SAVE_AS = "Open it in a spreadsheet program and save it as an Excel workbook (.xlsx), or as CSV."

@@ -10,8 +10,6 @@ from dynaroute.base.errors import FormatError, Where
 from dynaroute.base.limits import refuse_large_content
 from dynaroute.base.vocabulary import Rounding, join_with_or
 
-__all__ = ["decode_text", "one_line", "read_rounding", "refuse_many_pieces", "shorten", "split_lines"]
-
 _SPACES = "".join(character for character in map(chr, range(0x3001)) if character.isspace())
 _ENDS = f"{_SPACES},;[{{"  # characters that end a piece of text, such as a number or a cell, or begin a new one
 _BYTES_OF_CHARACTER = 4  # in memory, if any character of the text is outside the basic plane

@@ -31,22 +31,6 @@ from dynaroute.formats.unsupported_words import (
     Values,
 )
 
-__all__ = [
-    "UNSUPPORTED",
-    "Owner",
-    "Request",
-    "find_load",
-    "find_request",
-    "holds_clock_times",
-    "holds_number",
-    "is_descriptive",
-    "is_unsupported",
-    "is_unsupported_for_vehicles",
-    "refuse_requests",
-    "says_something",
-    "split_words",
-]
-
 UNSUPPORTED = (
     "vehicle costs, prizes, optional customers, several windows, pickups, several depots, breaks and reloading are "
     "not supported"

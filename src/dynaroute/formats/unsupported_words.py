@@ -4,23 +4,6 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
-__all__ = [
-    "ARRIVALS",
-    "DESCRIPTIVE",
-    "KINDS_OF_STOPS",
-    "NOTHING",
-    "NUMBERING",
-    "OF_ALL",
-    "OF_PROBLEMS",
-    "OF_STOPS",
-    "OF_VEHICLES",
-    "TIMES",
-    "VALUES_OF_KINDS",
-    "WINDOWS",
-    "Kind",
-    "Values",
-]
-
 # What the values must say: something at all, a number above 0, not the same for all, a number above 1 or a word,
 # a place other than the depot, or "no".
 Values = Literal["something", "number", "different", "several", "elsewhere", "no"]

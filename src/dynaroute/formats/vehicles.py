@@ -23,8 +23,6 @@ from dynaroute.formats.tables.vehicles import has_vehicles, parse_vehicles
 from dynaroute.formats.tables.words import VEHICLES
 from dynaroute.formats.text import decode_text
 
-__all__ = ["VEHICLE_SUFFIXES", "read_vehicles", "read_vehicles_beside_stops"]
-
 VEHICLE_SUFFIXES = (*TABLE_SUFFIXES, ".json")
 
 

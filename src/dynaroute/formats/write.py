@@ -20,8 +20,6 @@ from dynaroute.problem.instance import Instance
 from dynaroute.problem.rules import RULES
 from dynaroute.problem.solution import Solution
 
-__all__ = ["write"]
-
 
 def write(value: Instance | Sequence[Instance] | Solution, path: str | os.PathLike[str]) -> None:
     """Write an instance, a set or a solution, completely or not at all.

@@ -5,8 +5,6 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
-__all__ = ["draw_gumbel", "find_feasible", "log_distance", "loop_end", "native_tanh", "scramble", "tanh"]
-
 _IS_INTERPRETED = tl.constexpr(triton.knobs.runtime.interpret)
 
 

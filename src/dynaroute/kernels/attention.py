@@ -16,8 +16,6 @@ from dynaroute.kernels import LONGEST_SEGMENT, dot_precision
 from dynaroute.kernels.attention_stream import streamed_backward_kernel, streamed_kernel
 from dynaroute.kernels.attention_tile import backward_kernel, forward_kernel
 
-__all__ = ["Attended", "AttentionShape", "SegmentAttention", "StreamLaunch", "attention_backward", "attention_forward"]
-
 # tiles from 2^first to 2^last, and the warps of a program
 _WARPS = ((4, 5, 1), (6, 6, 4), (7, 7, 8))
 _WARPS_BACK = ((4, 5, 1), (6, 6, 4), (7, 7, 4))

@@ -5,8 +5,6 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
-__all__ = ["HUGE", "LOG2_E", "find_place", "load_head", "store_head"]
-
 LOG2_E = tl.constexpr(1.4426950408889634)  # powers of 2 are what a GPU has an instruction for
 HUGE = tl.constexpr(1.0e30)
 

@@ -8,8 +8,6 @@ import triton.language as tl
 from dynaroute.kernels.arithmetic import loop_end
 from dynaroute.kernels.attention_parts import HUGE, LOG2_E, find_place, load_head, store_head
 
-__all__ = ["streamed_backward_kernel", "streamed_kernel"]
-
 _LARGEST_HALF = tl.constexpr(65504.0)  # of float16
 _SUMS = tl.constexpr(8)  # columns of the smallest product
 _SAMPLE = tl.constexpr(64)  # keys from which the largest score is guessed

@@ -7,8 +7,6 @@ import triton.language as tl
 
 from dynaroute.kernels.attention_parts import HUGE, LOG2_E, find_place, load_head, store_head
 
-__all__ = ["backward_kernel", "forward_kernel"]
-
 
 @triton.jit
 def _weigh(query, key, count, scale, M: tl.constexpr, PRECISION: tl.constexpr):

@@ -12,8 +12,6 @@ import triton.language as tl
 
 from dynaroute.kernels.arithmetic import draw_gumbel, find_feasible, loop_end, native_tanh, tanh
 
-__all__ = ["drive_pointer"]
-
 # rows of `vectors`: five for each matrix of `PointerNetwork.fold`, on (x, y, 1, demand, load), then v_a and v_c
 _ATTENTION, _POINTER, _CONTEXT, _ATTENTION_SCORE, _POINTER_SCORE = (tl.constexpr(row) for row in (0, 5, 10, 15, 16))
 

@@ -10,8 +10,6 @@ import triton.language as tl
 
 from dynaroute.kernels.arithmetic import draw_gumbel, find_feasible, log_distance, loop_end, tanh
 
-__all__ = ["drive_routes", "lay_out_tokens"]
-
 # columns of the projections, in the order of `Decoder.fold`: the key is the first
 _VALUE, _LOGIT_KEY, _GRAPH, _LAST, _EDGE = (tl.constexpr(128 * number) for number in range(1, 6))
 _LOG2_E = tl.constexpr(1.4426950408889634)  # powers of 2 are what a GPU has an instruction for

@@ -12,8 +12,6 @@ from torch.nn import functional as F
 
 from dynaroute.kernels.attention import Attended, AttentionShape, attention_backward, attention_forward
 
-__all__ = ["EncoderLayer"]
-
 _BLOCK = 2048
 
 

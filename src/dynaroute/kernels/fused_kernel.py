@@ -32,8 +32,6 @@ import triton.language as tl
 from dynaroute.kernels.arithmetic import draw_gumbel, find_feasible, log_distance, native_tanh, scramble, tanh
 from dynaroute.kernels.weight_layout import MatrixOffset, VectorOffset
 
-__all__ = ["build_solutions"]
-
 # The layout of `PackedWeights`, as a kernel can read it.
 _SQUARE = tl.constexpr(MatrixOffset.KEY)
 _KEY, _VALUE, _OUTPUT = (tl.constexpr(offset) for offset in (MatrixOffset.KEY, MatrixOffset.VALUE, MatrixOffset.OUTPUT))

@@ -14,8 +14,6 @@ from torch import Tensor
 
 from dynaroute.kernels.arithmetic import loop_end, tanh
 
-__all__ = ["PointerScore"]
-
 _BLOCK, _WARPS = 32, 8  # nodes and warps of a program
 
 

@@ -6,8 +6,6 @@ import torch
 import triton
 import triton.language as tl
 
-__all__ = ["probe_kernels"]
-
 _SIDE = 16  # the smallest size of Triton's products
 
 

@@ -13,8 +13,6 @@ from triton.tools.tensor_descriptor import TensorDescriptor
 from dynaroute.kernels import dot_precision
 from dynaroute.kernels.arithmetic import native_tanh, tanh
 
-__all__ = ["TokenLaunch", "TokenLayer", "run_token_layer"]
-
 _PART = tl.constexpr(64)  # columns of a square matrix that take their turn together
 
 

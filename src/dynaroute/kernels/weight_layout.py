@@ -1,7 +1,5 @@
 """Where a policy's parameters stand in the two arrays that the kernels read: one of matrices, one of vectors."""
 
-__all__ = ["WIDTH", "MatrixOffset", "VectorOffset"]
-
 WIDTH, _INNER = 128, 512  # d_h and d_F, the only shape that the kernel supports
 _SQUARE = WIDTH * WIDTH
 

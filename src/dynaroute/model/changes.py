@@ -25,8 +25,6 @@ from dynaroute.model.policy import Memory, Policy
 from dynaroute.model.state import RouteState
 from dynaroute.model.twin import FORWARD_HOOKS, HARMLESS, find_difference, find_own_difference, make_twin
 
-__all__ = ["ModelWarning", "find_change", "find_decoder_change", "find_encoder_change", "warn_once"]
-
 
 class ModelWarning(InputWarning):
     """A policy runs without kernels, because it was changed or has no kernels."""

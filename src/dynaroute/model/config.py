@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Literal, get_args
 from dynaroute.base.errors import ModelError
 from dynaroute.base.vocabulary import PolicyRule
 
-__all__ = ["KindName", "Normalisation", "PolicyConfig"]
-
 KindName = Literal["AM-D", "AM"]
 Normalisation = Literal["tanh", "batch"]
 

@@ -12,8 +12,6 @@ from dynaroute.model.config import PolicyConfig
 from dynaroute.model.packing import Packing
 from dynaroute.model.rules import MOVES, STATES, Outlook
 
-__all__ = ["Context", "Decoder", "Projections", "log_distances"]
-
 _AT_THE_SAME_PLACE = 1e-4  # added to squared distances, so that their logarithm stays finite
 _FIRST_WEIGHT = -0.3  # initial weight of distances in the logits: near nodes are likelier
 

@@ -11,8 +11,6 @@ from dynaroute.batch.rules import FEATURES
 from dynaroute.model.config import PolicyConfig
 from dynaroute.model.packing import Packing
 
-__all__ = ["AttentionLayer", "Encoder", "attend", "encode_exactly"]
-
 
 class Encoder(nn.Module):
     """ENCODE^N of eqs 11 and 22.

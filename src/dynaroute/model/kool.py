@@ -13,8 +13,6 @@ from dynaroute.model.config import PolicyConfig
 from dynaroute.model.policy import Policy
 from dynaroute.model.saved import ModelCard, fill_parameters
 
-__all__ = ["import_kool"]
-
 
 def import_kool(path: str | Path) -> Policy:
     """Read a published AM checkpoint for the CVRP.

@@ -8,8 +8,6 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-__all__ = ["Packing"]
-
 
 @dataclass(frozen=True, eq=False)
 class Packing:

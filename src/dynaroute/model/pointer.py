@@ -19,8 +19,6 @@ from dynaroute.model.config import PolicyConfig
 from dynaroute.model.policy import KINDS, Left, Policy, PolicyKind
 from dynaroute.model.state import RouteState
 
-__all__ = ["PointerConfig", "PointerMemory", "PointerNetwork", "PointerSteps", "score_plainly"]
-
 _WIDEST = 256  # most columns that a kernel can hold
 
 

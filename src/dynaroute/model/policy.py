@@ -35,8 +35,6 @@ from dynaroute.model.state import RouteState
 from dynaroute.model.twin import find_difference, make_twin
 from dynaroute.weights import find_model
 
-__all__ = ["KINDS", "Left", "Memory", "Policy", "PolicyKind"]
-
 
 class Left(NamedTuple):
     """The remaining nodes of S instances, as a policy sees them.

@@ -21,20 +21,6 @@ from dynaroute.model.config import PolicyConfig
 if TYPE_CHECKING:
     from dynaroute.model.config import PolicyConfig
 
-__all__ = [
-    "FILES_REMEDY",
-    "FORMAT_VERSION",
-    "Description",
-    "ModelCard",
-    "fill_parameters",
-    "hash_present",
-    "load_matched",
-    "match_parameters",
-    "parse_weights",
-    "read_description",
-    "read_weights",
-]
-
 
 @dataclass(frozen=True)
 class ModelCard:

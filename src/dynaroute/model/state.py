@@ -9,8 +9,6 @@ from torch import Tensor
 
 from dynaroute.model.rules import Outlook, Progress, SegmentRules
 
-__all__ = ["RouteState", "find_feasible"]
-
 
 def find_feasible(is_open: Tensor, demands: Tensor, remaining: Tensor, may_return: Tensor) -> Tensor:
     """Find where vehicles may go next (eqs 14 and 19): unvisited customers that fit, and possibly the depot.

@@ -11,8 +11,6 @@ from torch import nn
 
 from dynaroute.model.config import PolicyConfig
 
-__all__ = ["FORWARD_HOOKS", "HARMLESS", "Twin", "find_difference", "find_own_difference", "make_twin"]
-
 FORWARD_HOOKS = ("_forward_hooks", "_forward_pre_hooks")
 
 # methods that may be replaced: first values, saving and loading

@@ -7,8 +7,6 @@ from dynaroute.base.errors import PlanError, Where, warn_of_each
 from dynaroute.problem.instance import Instance
 from dynaroute.problem.solution import Solution, check
 
-__all__ = ["refuse_hidden_faults"]
-
 _MOST_NAMED = 1_000
 
 

@@ -12,8 +12,6 @@ from dynaroute.problem.instance import Instance
 from dynaroute.problem.solution import Solution, find_false_statements, refuse_violations
 from dynaroute.problem.statements import NO_STATEMENTS
 
-__all__ = ["KnownRoutes", "match_solution", "match_stops", "number_by_id"]
-
 _MOST_NAMED = 50  # customers in a note
 
 

@@ -25,8 +25,6 @@ from dynaroute.plans.plan import Plan
 from dynaroute.problem.instance import Instance
 from dynaroute.problem.solution import Solution
 
-__all__ = ["ROUTE_SUFFIXES", "read_known_routes", "read_plan", "read_routes"]
-
 # These identify customers only by id, so they need the instance.
 _STOPS: dict[str, Callable[[bytes], list[NamedStop]]] = {
     ".csv": list_csv_stops,

@@ -21,8 +21,6 @@ from dynaroute.plans.files.pdf import format_pdf
 from dynaroute.plans.files.xlsx import format_xlsx_plan
 from dynaroute.plans.plan import Plan
 
-__all__ = ["PLAN_SUFFIXES", "format_plan", "list_sheets", "require_plan_suffix", "write_plan", "write_sheets"]
-
 _FORMATS: dict[str, Callable[[Plan], str | bytes]] = {
     ".json": format_json_plan,
     ".csv": format_csv_plan,

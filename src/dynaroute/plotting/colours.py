@@ -15,8 +15,6 @@ from dynaroute.problem.solution import Solution
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["FAINT", "FIGURE_INCHES", "INK", "RED", "colour_routes", "tidy_axes"]
-
 GOLDEN_ANGLE = math.pi * (3 - math.sqrt(5))
 INK = "#22252b"
 FAINT = "#8a8f98"

@@ -16,8 +16,6 @@ from dynaroute.problem.solution import Solution
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["plot_growing", "plot_side_by_side"]
-
 PANELS = 4  # before the finished routes
 PANEL_INCHES = 3.1
 MAP = "viridis"

@@ -14,8 +14,6 @@ from dynaroute.base.vocabulary import join_with_or
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["PICTURE_SUFFIXES", "check_picture_path", "save_figure"]
-
 _UNDATED: dict[str, dict[str, None]] = {".png": {}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
 
 PICTURE_SUFFIXES = tuple(_UNDATED)

@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from dynaroute.base.errors import UnsupportedError
 from dynaroute.problem.instance import Instance
 
-__all__ = ["DrawnPlane", "project", "round_down", "show_scale"]
-
 
 class DrawnPlane(NamedTuple):
     """Positions as drawn, and the ratio of a unit of y to a unit of x."""

@@ -20,8 +20,6 @@ from dynaroute.problem.unserved import count_unserved, explain_unserved
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["plot_instance", "plot_solution"]
-
 LARGEST_LEGEND = 60  # routes; a summary is clearer than a longer list
 LEGEND_ROWS = 30
 MOST_NUMBERED = 100  # customers; more numbers would hide the map

@@ -16,8 +16,6 @@ from dynaroute.problem.timetable import RouteSchedule
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["plot_solution_and_timetable", "plot_timetable"]
-
 LATE = RED
 ROW_INCHES = 0.28
 LONGEST_NAME = 16  # characters of a vehicle's name

@@ -13,8 +13,6 @@ from dynaroute.problem.solution import Solution
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["plot_solution_and_trace", "plot_trace"]
-
 LINE = "#4477aa"
 PANEL_GAP, PANEL_HEIGHT = 0.15, 0.15  # relative to the height of the routes' plot
 

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 
 from dynaroute.base.errors import InstanceError
 
-__all__ = ["Details"]
-
 
 @dataclass(frozen=True)
 class Details:

@@ -15,8 +15,6 @@ from dynaroute.base.errors import InstanceError
 from dynaroute.problem.places import DEPOT
 from dynaroute.problem.working_day import Break, Overtime, read_amount
 
-__all__ = ["TOLERANCE", "AlikeTypes", "VehicleType", "merge_alike", "name_vehicles"]
-
 TOLERANCE = 1e-6  # in the instance's units: smaller excesses of any limit count as rounding errors
 
 _MOST_BREAKS = 2  # in windows: checks try all their places

@@ -17,8 +17,6 @@ from dynaroute.problem.fleet import TOLERANCE, AlikeTypes, VehicleType
 from dynaroute.problem.instance import Instance
 from dynaroute.problem.timetable import DepotLegs, can_serve_alone, earliest_departure, latest_end, measure_depot_legs
 
-__all__ = ["explain_alone", "refuse_impossible"]
-
 _MOST_TYPES = 3  # vehicle types whose reasons are listed
 
 

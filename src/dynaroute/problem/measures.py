@@ -7,8 +7,6 @@ import re
 from dynaroute.base.display import show_text
 from dynaroute.base.errors import FormatError, OptionError, Where
 
-__all__ = ["parse_length", "parse_speed"]
-
 _METRES = {
     "m": 1.0,
     "metre": 1.0,

@@ -11,8 +11,6 @@ from dynaroute.base.decimals import is_finite_number, show_number
 from dynaroute.base.errors import InstanceError
 from dynaroute.problem.working_day import read_amount, read_pair_of_times
 
-__all__ = ["DEPOT", "Place", "read_places"]
-
 DEPOT = "depot"  # what vehicles call the first depot
 
 

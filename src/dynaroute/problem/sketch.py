@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
-__all__ = ["Place", "Sketch", "draw_sketch"]
-
 Place = tuple[float, float]
 
 _WIDTH, _MARGIN = 320, 10

@@ -9,8 +9,6 @@ from typing import NamedTuple, TypeVar, get_args
 
 from dynaroute.base.vocabulary import OpenKind, ViolationKind
 
-__all__ = ["NO_STATEMENTS", "OPEN_KINDS", "StatedViolation", "Statements"]
-
 Item = TypeVar("Item")
 
 OPEN_KINDS: tuple[OpenKind, ...] = get_args(OpenKind)

@@ -8,8 +8,6 @@ import re
 from dynaroute.base.display import show_text
 from dynaroute.base.errors import FormatError, UnsupportedError, Where
 
-__all__ = ["format_clock", "format_duration", "parse_time", "parse_window", "split_window"]
-
 # English, German, French and Spanish
 _UNITS = {
     1: "s sec secs second seconds sek sekunde sekunden seconde secondes seg segundo segundos",

@@ -17,8 +17,6 @@ from dynaroute.solving.options import SolveOptions
 from dynaroute.solving.result import Result, Start
 from dynaroute.solving.solve import solve_all
 
-__all__ = ["are_built_apart", "build_first_routes", "search_from_first_routes"]
-
 
 def are_built_apart(options: SolveOptions) -> bool:
     """Whether first routes are built separately: in searches without a time limit, which would include building."""

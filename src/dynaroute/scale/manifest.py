@@ -12,8 +12,6 @@ from dynaroute.base.errors import FileError, FormatError, OptionError, Where
 from dynaroute.scale.output.parts import MANIFEST
 from dynaroute.scale.places import StoragePlace
 
-__all__ = ["OF_INPUT", "Manifest", "Shard"]
-
 # Fields that must be equal, and their names in messages: for shards of one input; for a run and its continuation.
 OF_INPUT = {
     "version": "Dynaroute's version",

@@ -18,8 +18,6 @@ from dynaroute.scale.places import StoragePlace
 from dynaroute.scale.rows import Block, InputRow
 from dynaroute.scale.verifying import WrongRow, find_wrong_rows
 
-__all__ = ["Merging"]
-
 _MOST_NAMED = 5  # missing ids to list
 
 

@@ -16,8 +16,6 @@ from dynaroute.base.errors import FileError, Where
 from dynaroute.base.files import remove_unfinished, write_bytes
 from dynaroute.formats.sets.parquet_columns import load_pyarrow
 
-__all__ = ["StoragePlace", "find_place", "is_remote"]
-
 _SCHEME = "://"
 _BYTES_AT_ONCE = 1 << 22
 

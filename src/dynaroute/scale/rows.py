@@ -6,8 +6,6 @@ from dataclasses import dataclass, replace
 
 from dynaroute.problem.instance import Instance
 
-__all__ = ["Block", "FirstRoutes", "InputRow"]
-
 
 @dataclass(frozen=True)
 class FirstRoutes:

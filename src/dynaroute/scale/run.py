@@ -26,8 +26,6 @@ from dynaroute.scale.verifying import verify_part
 from dynaroute.scale.work import BlockReport, Work
 from dynaroute.solving.options import SolveOptions
 
-__all__ = ["BatchRequest", "Progress", "run_batch"]
-
 _LARGEST_GROUP = {"cpu": 256, "cuda": 16384}
 _LARGEST_GROUP_SEARCHED = 64  # rows whose first routes are built together; no part can be smaller
 _LARGEST_BLOCK = {"cpu": 2048, "cuda": 16384}

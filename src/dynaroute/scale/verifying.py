@@ -14,8 +14,6 @@ from dynaroute.scale.output.outcomes import RowOutcome, judge_outcome
 from dynaroute.scale.output.parts import WrittenPart
 from dynaroute.scale.rows import InputRow
 
-__all__ = ["WrongRow", "find_wrong_rows", "verify_part"]
-
 _REMEDY = "Remove the part, and continue: --resume."
 
 

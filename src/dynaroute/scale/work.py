@@ -23,8 +23,6 @@ from dynaroute.solving.options import SolveOptions
 from dynaroute.solving.result import Result
 from dynaroute.solving.solve import solve_all
 
-__all__ = ["BlockReport", "Work", "Worker", "describe_fault"]
-
 
 @dataclass(frozen=True)
 class Work:

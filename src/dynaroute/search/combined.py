@@ -9,8 +9,6 @@ from typing import TypeVar
 
 from dynaroute.search.pacing import Pace, Searcher
 
-__all__ = ["Relay", "Team", "copy_best_to_worst"]
-
 _MEETINGS = 40
 
 _Done = TypeVar("_Done")

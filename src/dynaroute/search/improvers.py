@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from dynaroute.problem.instance import Instance
     from dynaroute.problem.solution import Solution
 
-__all__ = ["IMPROVERS", "Improver", "MachineCode", "UsualCode", "load_machine_code", "needs_limits"]
-
 UsualCode = Literal["2opt", "local", "search", "large", "teams", "limits"]  # large: without a matrix
 MachineCode = UsualCode | RulesCode
 

@@ -20,8 +20,6 @@ from dynaroute.search.improvers import needs_limits
 from dynaroute.search.search import Improvement, SearchOutcome, search
 from dynaroute.search.with_limits.search import search_fleet
 
-__all__ = ["BatchSearchRequest", "search_side_by_side"]
-
 _WAKE_UP_SECONDS = 0.2
 
 

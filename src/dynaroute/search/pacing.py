@@ -13,8 +13,6 @@ from typing import NamedTuple, Protocol
 
 from dynaroute.base.stopping import Stopping
 
-__all__ = ["Pace", "Searcher", "run_slices"]
-
 _SLICE_SECONDS = 0.003
 _LONGEST_SLICE_SECONDS = 0.05  # the longest wait after cancelling
 _FIRST_COUNT = 10  # iterations of the first slice, in which each may take milliseconds

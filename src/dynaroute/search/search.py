@@ -26,18 +26,6 @@ from dynaroute.search.genetic.genetic import GeneticSearch
 from dynaroute.search.pacing import Pace, Searcher, run_slices
 from dynaroute.search.start import build_by_filling, build_by_near_savings
 
-__all__ = [
-    "Improvement",
-    "Incumbent",
-    "SearchOutcome",
-    "halt_at_deadline",
-    "leave_time_to_close",
-    "load_machine_code_of_large",
-    "load_machine_code_of_search",
-    "load_machine_code_of_teams",
-    "search",
-]
-
 _KEEPING_THE_START = AnnealingSettings(hottest=0.1)  # a higher temperature would destroy a good start
 _FROM_A_POLICY = AnnealingSettings(hottest=0.25)  # its routes are better than savings, but not yet good
 _ANNEALING_SECONDS_AT_100 = (

@@ -11,8 +11,6 @@ from dynaroute.search.core.compiled import compiled
 from dynaroute.search.core.legs import measure_legs
 from dynaroute.search.core.problem import SearchProblem
 
-__all__ = ["NEIGHBOURS", "build_by_filling", "build_by_near_savings"]
-
 NEIGHBOURS = 40
 
 Routes = tuple[tuple[int, ...], ...]

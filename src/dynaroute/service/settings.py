@@ -11,8 +11,6 @@ from typing import Any
 from dynaroute.base.errors import OptionError
 from dynaroute.base.machine import count_cores
 
-__all__ = ["PREFIX", "ServiceSettings"]
-
 PREFIX = "DYNAROUTE_"
 
 _REPLICA = re.compile(r"[A-Za-z0-9]{1,16}")  # it ends at the dash of a job's identifier

@@ -25,16 +25,6 @@ if TYPE_CHECKING:
     from dynaroute.construct import Strategy
     from dynaroute.model import Policy
 
-__all__ = [
-    "BuiltRoutes",
-    "build_by_policy",
-    "construct_by_savings",
-    "date_weights",
-    "load_policy",
-    "make_strategy",
-    "name_policy",
-]
-
 _MOMENT = 0.3  # seconds to build routes by savings after cancelling
 _HURRIED = "Cancelled before savings were ready; vehicles were filled one after the other instead."
 

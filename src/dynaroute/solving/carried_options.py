@@ -12,8 +12,6 @@ from dynaroute.problem.solution import Solution
 from dynaroute.problem.statements import NO_STATEMENTS
 from dynaroute.solving.options import Decoding, SolveOptions
 
-__all__ = ["continue_from", "options_from_json", "options_to_json"]
-
 _OF_POLICY = ("model", *(entry.name for entry in fields(Decoding)))
 
 

@@ -28,8 +28,6 @@ from dynaroute.solving.result import StartKind
 if TYPE_CHECKING:
     from dynaroute.model import Policy
 
-__all__ = ["MOST_IN_PAIRS", "Approach", "choose", "choose_together", "load_code"]
-
 MOST_IN_PAIRS = 5000  # customers; below this there is always enough memory, and time for the savings of all pairs
 
 

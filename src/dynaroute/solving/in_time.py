@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from dynaroute.construct.choose import Chooser, StepInfo
     from dynaroute.model import Policy
 
-__all__ = ["RoutesInTime", "build_in_time", "choose_attempts", "make_interruptible", "run_until"]
-
 _ATTEMPTS_AT_ONCE = 8
 _WAKE_UP_SECONDS = 0.02  # between two looks at the clock
 

@@ -19,19 +19,6 @@ if TYPE_CHECKING:
     from dynaroute.problem.solution import Solution
     from dynaroute.search.search import Improvement
 
-__all__ = [
-    "DECLARATIONS",
-    "USUAL_TIME_LIMIT",
-    "Decode",
-    "Decoding",
-    "Improve",
-    "Limit",
-    "Observers",
-    "SolveOptions",
-    "choose_search_seconds",
-    "list_types",
-]
-
 Decode = Literal["greedy", "sample", "multistart"]
 Improve = Literal["none", "2opt", "local", "search"]
 

@@ -15,8 +15,6 @@ from dynaroute.problem.timetable import list_breaks
 from dynaroute.problem.unserved import explain_unserved
 from dynaroute.solving.options import Decoding, Improve, Limit
 
-__all__ = ["GIVEN", "INSERTION", "SAVINGS", "Result", "Start", "StartKind", "describe_method"]
-
 StartKind = Literal["savings", "insertion", "policy", "given"]
 
 _WORDS: dict[Improve, str] = {"none": "", "2opt": "2opt", "local": "local search", "search": "search"}

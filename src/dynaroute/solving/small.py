@@ -22,8 +22,6 @@ from dynaroute.solving.building import date_weights
 from dynaroute.solving.options import SolveOptions
 from dynaroute.weights import find_model, shipped_models
 
-__all__ = ["SmallPolicy", "find_small_policy", "load_small_policy"]
-
 Floats = NDArray[np.float32]
 
 _MOST_CUSTOMERS = 200  # of all instances together; beyond, PyTorch is worth its start

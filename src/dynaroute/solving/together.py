@@ -35,8 +35,6 @@ from dynaroute.weights import nearest_shipped_model
 if TYPE_CHECKING:
     from dynaroute.model import Policy
 
-__all__ = ["SearchedTogether", "prepare_device", "search_routes", "search_together"]
-
 _POLICY_SHARE = 0.6  # largest share of the time after a policy's first attempt for its other attempts
 _CHECKS_PER_DOUBLING = 6  # checks of the costs per doubling of the time, for traces
 _EXACTNESS = 1e-7  # relative precision of the kernels' costs

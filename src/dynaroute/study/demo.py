@@ -24,8 +24,6 @@ from dynaroute.weights import read_card
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
-__all__ = ["BEST_FOUND", "Demonstration", "SetRow", "SolvedStage", "View", "demonstrate", "watch_encoding"]
-
 NAME = "published-100-1"  # what `dynaroute generate --size 100 --published` draws first
 MODEL = "amd-100"
 SIZE = 100

@@ -22,8 +22,6 @@ from dynaroute.base.machine import count_cores
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["EXTRAS", "Finding", "Status", "examine"]
-
 Status = Literal["ok", "note", "problem"]
 
 _REINSTALL = "Reinstall Dynaroute: run pip install -c constraints.txt . in its folder."

@@ -24,8 +24,6 @@ from dynaroute.study.reference_lengths import (
 from dynaroute.study.reproduction import describe_hardware
 from dynaroute.weights import GENERALIST, nearest_shipped_model, shipped_models
 
-__all__ = ["Generalisation", "MeasuredSet", "measure_generalisation"]
-
 _SAVINGS = "savings"
 _LARGE = 500  # X instances with more customers than this have their own column
 _WHOLE = {"X": 100, "XML100": 10_000} | {f"U{size}": PUBLISHED_SETS[size].count for size in LARGE_SIZES}

@@ -25,20 +25,6 @@ from dynaroute.search.gpu.schedule import GeneticSettings, PopulationSettings
 from dynaroute.training.replay.replay import replay_log_probabilities, run_layer
 from dynaroute.training.step.instances import TrainingTask
 
-__all__ = [
-    "SEARCHED",
-    "Comparison",
-    "compare_all",
-    "compare_half_precision",
-    "compare_layers",
-    "compare_pointer_routes",
-    "compare_pointer_scores",
-    "compare_replay",
-    "compare_routes",
-    "compare_search",
-    "find_search_device",
-]
-
 _TIE = 1e-5  # logits this close to each other, or inputs of ReLU this close to 0, may be decided by rounding
 SEARCHED = 64  # instances of each size for the search
 _ITERATIONS = 2000  # iterations of each instance

@@ -23,8 +23,6 @@ from dynaroute.study.other_solvers import Routes, is_installed, solve_with_hgs, 
 from dynaroute.study.reference_lengths import SIZES
 from dynaroute.weights import shipped_models
 
-__all__ = ["MeasuredMethod", "Optimality", "measure_optimality", "read_proofs"]
-
 EXACT = "exact"
 _PROVEN_SIZE = 20  # customers; larger instances take too long
 _PEERS = {"HGS-CVRP": ("hygese", solve_with_hgs), "PyVRP": ("pyvrp", solve_with_pyvrp)}

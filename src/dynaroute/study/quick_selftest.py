@@ -33,8 +33,6 @@ from dynaroute.study.kernel_comparisons import (
 )
 from dynaroute.training.step.instances import TrainingTask
 
-__all__ = ["PARTS", "PartOutcome", "Scope", "choose_scope", "report", "run_part", "run_parts"]
-
 _CAPACITY = 36  # about seven customers a route, and hardly ever the sixteen that need another tile of steps
 
 

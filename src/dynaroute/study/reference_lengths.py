@@ -2,19 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = [
-    "GENERALISATION_ROWS",
-    "GENERALISATION_SECONDS",
-    "HGS_LENGTHS",
-    "LARGE_SIZES",
-    "LARGE_SIZE_LENGTHS",
-    "PAPER_BEST_LENGTHS",
-    "PAPER_ROWS",
-    "PAPER_TIMES",
-    "PUBLISHED_COUNT",
-    "SIZES",
-]
-
 SIZES = (20, 50, 100)
 PUBLISHED_COUNT = 10_000  # instances of each size, drawn at once
 

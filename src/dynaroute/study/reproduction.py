@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from dynaroute.construct import Strategy
     from dynaroute.model import Policy
 
-__all__ = ["Measured", "Reproduction", "describe_hardware", "insert_tables", "reproduce", "split_page"]
-
 Prepared = TypeVar("Prepared")
 
 _AUGMENTED = "AM-D (greedy, x8 augmentation)"

@@ -30,8 +30,6 @@ from dynaroute.study.kernel_comparisons import (
 )
 from dynaroute.study.quick_selftest import choose_scope, report, run_parts
 
-__all__ = ["main"]
-
 _LARGEST_PLAIN = 128  # customers up to which plain operations can keep all steps in memory
 
 

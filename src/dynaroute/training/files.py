@@ -23,18 +23,6 @@ try:
 except ImportError:  # not available on Windows
     fcntl = None  # type: ignore[assignment]
 
-__all__ = [
-    "RESUME_REMEDY",
-    "RUN_FILES",
-    "Journal",
-    "Reference",
-    "draw_learning_curve",
-    "hold_folder",
-    "read_metrics",
-    "replace_file",
-    "save_learning_curve",
-]
-
 RUN_FILES = (
     "plan.toml",
     "last.pt",

@@ -11,8 +11,6 @@ import torch
 import torch.distributed as processes
 from torch import Tensor
 
-__all__ = ["Ranks"]
-
 
 @dataclass(frozen=True)
 class Ranks:

@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from dynaroute.problem.instance import Instance
 from dynaroute.weights import GENERALIST, nearest_shipped_model, read_card, shipped_models
 
-__all__ = ["NO_MODEL", "ModelChoice", "choose_model", "describe_purpose", "looks_uniform"]
-
 NO_MODEL = "savings"
 _NEAR = 0.25  # largest relative difference from a specialist's training size
 _LIKE_ROUTES = 1.4  # largest factor between route lengths and those of a specialist's training

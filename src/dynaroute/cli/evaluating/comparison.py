@@ -16,8 +16,6 @@ from dynaroute.solving.options import SolveOptions
 if TYPE_CHECKING:
     from dynaroute.study.evaluation import Evaluation
 
-__all__ = ["SUFFIXES", "Compared", "format_comparison", "list_rows", "parse_decodings", "require_table"]
-
 SUFFIXES = (".csv", ".md", ".tex")
 
 _DECODING = re.compile(r"(?:(greedy)|(sample|multistart)(?:\s+(\d+))?)?(?:(?:^|\s+)(x8))?")

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from dynaroute.problem.instance import Instance
     from dynaroute.study.evaluation import Evaluation
 
-__all__ = ["print_gaps", "read_reference", "write_gaps"]
-
 _BOUNDS = (0, 100, 200, 500, 1000, 10**9)  # customers; the table groups instances by these bounds
 
 

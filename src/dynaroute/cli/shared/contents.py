@@ -7,8 +7,6 @@ from pathlib import Path
 
 from dynaroute.base.errors import in_file
 
-__all__ = ["holds_plan", "holds_solution"]
-
 _ROUTES_KEY = re.compile(rb'"routes"\s*:')
 _PLAN_KEY = re.compile(rb'"instance"\s*:\s*\{')
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["INPUT_FAULT", "INTERRUPTED", "NO_FEASIBLE_PLAN", "ROWS_WITH_ERRORS", "WRONG_SOLUTION"]
-
 WRONG_SOLUTION = 1
 INPUT_FAULT = 2
 ROWS_WITH_ERRORS = 3  # in a batch, which ended nonetheless

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from dynaroute.plans.matching import KnownRoutes
     from dynaroute.problem.instance import Instance
 
-__all__ = ["SolveJob", "gather_jobs", "list_starts", "read_starts", "refuse_impossible_jobs"]
-
 
 @dataclass(frozen=True)
 class SolveJob:

@@ -14,24 +14,6 @@ import typer
 from dynaroute.cli.shared.output import print_note
 from dynaroute.solving.options import DECLARATIONS, SolveOptions, list_types
 
-__all__ = [
-    "PANELS",
-    "BestOption",
-    "DeviceOption",
-    "InstanceArgument",
-    "JsonOption",
-    "ModelsOption",
-    "StartOption",
-    "make_option",
-    "option",
-    "print_void_options",
-    "refuse_unknown_model",
-    "switch",
-    "take_group",
-    "takes_groups",
-    "takes_solving",
-]
-
 
 def option(metavar: str | None, help: str | None, panel: str | None = None, *flags: str, **more: Any) -> Any:
     """Describe an option, whose name is the parameter's unless there are flags.

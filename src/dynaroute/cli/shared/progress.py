@@ -17,15 +17,6 @@ if TYPE_CHECKING:
     from dynaroute.search.search import Improvement
     from dynaroute.solving.options import SolveOptions
 
-__all__ = [
-    "note_interrupt",
-    "preload_search",
-    "print_at_intervals",
-    "show_progress",
-    "show_search",
-    "show_work",
-]
-
 USUAL_SECONDS = 5.0  # longer than loading libraries and machine code takes
 
 FIRST_LINE_AFTER, LONGEST_SILENCE = 10.0, 60.0  # seconds, if there is no terminal for a bar

@@ -26,25 +26,6 @@ if TYPE_CHECKING:
     from dynaroute.training.plan.own_instances import InstanceFiles
     from dynaroute.training.plan.plan import TrainingPlan
 
-__all__ = [
-    "INSTANCES",
-    "VALIDATION",
-    "BudgetOptions",
-    "LearningOptions",
-    "PolicyOptions",
-    "Source",
-    "StepOptions",
-    "change_plan",
-    "find_files",
-    "find_given",
-    "find_tracker",
-    "find_validation",
-    "make_policy",
-    "parse_numbers",
-    "read_config",
-    "refuse_options",
-]
-
 BUDGET, STEP = "Budget (give one)", "Each update"
 INSTANCES, POLICY, VALIDATION = "Instances", "Policy", "Validation"
 

@@ -39,8 +39,6 @@ if TYPE_CHECKING:
     from dynaroute.training.plan.plan import Stage, TrainingPlan
     from dynaroute.training.run.state import RunProgress
 
-__all__ = ["describe_length", "find_references", "run_training", "show_training"]
-
 
 def find_references(plan: TrainingPlan) -> dict[int, Reference]:
     """Find reference lengths for validation, by size.

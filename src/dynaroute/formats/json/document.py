@@ -9,8 +9,6 @@ from decimal import Decimal, InvalidOperation
 
 from dynaroute.base.errors import FormatError, Where
 
-__all__ = ["join_path", "load_json", "read_number", "require", "require_list", "require_object"]
-
 
 def load_json(text: str) -> object:
     """Decode a JSON document; decimal numbers become Decimal, so that no digit is lost."""

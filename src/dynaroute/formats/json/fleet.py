@@ -28,18 +28,6 @@ from dynaroute.formats.text import one_line
 from dynaroute.problem.fleet import VehicleType
 from dynaroute.problem.instance import LARGEST_INTEGER, Instance
 
-__all__ = [
-    "find_unknown_vehicle_keys",
-    "read_json_matrix",
-    "read_json_service",
-    "read_json_speed",
-    "read_json_vehicles",
-    "read_json_version",
-    "read_json_windows",
-    "vehicles_to_json",
-    "write_json_fleet",
-]
-
 VERSION = 3  # of documents that use rules; 2 of those that use only what else is here
 NO_STOPS: Mapping[str, int] = MappingProxyType({})
 _VEHICLE_KEYS = (

@@ -12,8 +12,6 @@ from dynaroute.problem.fleet import VehicleType
 from dynaroute.problem.instance import Instance
 from dynaroute.problem.places import DEPOT, Place
 
-__all__ = ["frozen_to_json", "name_stops", "read_frozen", "read_stops"]
-
 
 def name_stops(names: Sequence[str] | None, count: int, places: Sequence[Place], depot: str) -> dict[str, int]:
     """The node of each name that a stop can have; a customer's goes before a place's."""

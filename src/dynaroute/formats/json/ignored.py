@@ -9,14 +9,6 @@ from dynaroute.base.errors import OptionError, Where
 from dynaroute.formats.ignored import Ignored
 from dynaroute.formats.text import shorten
 
-__all__ = [
-    "leave_out",
-    "leave_out_of_customers",
-    "leave_out_of_vehicles",
-    "list_keys_of_vehicles",
-    "refuse_unknown_keys",
-]
-
 
 def leave_out(document: object, ignored: Ignored) -> object:
     """Return an instance in decoded JSON without the ignored keys: its own, of the depot, customers and vehicles."""

@@ -18,21 +18,6 @@ from dynaroute.formats.text import one_line
 from dynaroute.problem.details import Details
 from dynaroute.problem.lengths import LARGEST_DEGREES, LONGEST_LENGTH
 
-__all__ = [
-    "GLOBE",
-    "NODE_KEYS",
-    "PLANE",
-    "Axes",
-    "choose_axes",
-    "name_path",
-    "read_coordinates",
-    "read_demands",
-    "read_depot_name",
-    "read_details",
-    "read_ids",
-    "read_nodes",
-]
-
 Axes = tuple[Literal["x"], Literal["y"]] | tuple[Literal["lat"], Literal["lon"]]
 
 PLANE: Axes = ("x", "y")

@@ -16,8 +16,6 @@ from dynaroute.formats.unsupported import (
     refuse_requests,
 )
 
-__all__ = ["refuse_keys"]
-
 _WINDOW_HINT = 'A time window is written as "window": ["08:00", "12:00"].'
 
 

@@ -9,8 +9,6 @@ from dynaroute.formats.json.document import read_number, require_list
 from dynaroute.formats.numbers import refuse_unmeasurable
 from dynaroute.problem.times import parse_time, parse_window
 
-__all__ = ["read_seconds", "read_window"]
-
 
 def read_window(value: object, path: str) -> tuple[float, float]:
     """Read the earliest and the latest time."""

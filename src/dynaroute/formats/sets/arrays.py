@@ -17,8 +17,6 @@ from dynaroute.base.limits import refuse_large_set
 from dynaroute.formats.numbers import ROUNDED_DECIMALS, find_common_denominator, instance_from_arrays
 from dynaroute.problem.instance import Instance
 
-__all__ = ["KEYS", "SHAPES", "make_instances", "refuse_faulty_shapes", "undivide"]
-
 KEYS = ("depot", "locs", "demand", "capacity")
 SHAPES = "depot (N, 2), locs (N, n, 2), demand (N, n), capacity (N,)"
 

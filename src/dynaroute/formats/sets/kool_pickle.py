@@ -16,8 +16,6 @@ from dynaroute.formats.sets.mvmoe import FurtherRules, NamedKind, find_kind, rea
 from dynaroute.formats.sets.plain_pickle import PlainArray, load_plain_pickle
 from dynaroute.problem.instance import Instance
 
-__all__ = ["parse_kool_pickle"]
-
 _SHAPE = "Each instance is ([x, y], [[x, y], ...], [demand, ...], capacity)."
 
 

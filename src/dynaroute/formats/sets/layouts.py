@@ -12,8 +12,6 @@ from dynaroute.formats.sets.arrays import KEYS, SHAPES, make_instances, refuse_f
 from dynaroute.formats.sets.routefinder import VARIANT_KEYS, VARIANT_SHAPES, make_variants, refuse_faulty_variant_shapes
 from dynaroute.problem.instance import Instance
 
-__all__ = ["SetLayout", "find_layout"]
-
 
 @dataclass(frozen=True)
 class SetLayout:

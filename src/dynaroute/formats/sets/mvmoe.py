@@ -15,8 +15,6 @@ from dynaroute.base.errors import FormatError, UnsupportedError, Where, warn_of_
 from dynaroute.problem.fleet import VehicleType
 from dynaroute.problem.instance import Instance
 
-__all__ = ["FurtherRules", "NamedKind", "find_kind", "read_further_rules"]
-
 _NAME = re.compile(r"(?:^|[^a-z])(o?)c?vrp(b?)(l?)((?:tw)?)(?![a-z])")  # as in ovrpbltw50_uniform.pkl
 _DAY = 3.0  # when the depot closes; the files do not state it
 

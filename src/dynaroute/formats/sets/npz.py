@@ -28,8 +28,6 @@ from dynaroute.formats.sets.routefinder import list_obstacles, make_variant_arra
 from dynaroute.formats.sets.unread import refuse_constraint
 from dynaroute.problem.instance import Instance
 
-__all__ = ["format_npz", "parse_npz"]
-
 _ENTRY, _BYTES_OF_ENTRY = b"PK\x01\x02", 1000  # an entry in an archive's directory, and the memory Python takes for it
 _LARGEST_HEADER = 100_000  # bytes before an array's values
 _DAMAGES = (

@@ -34,14 +34,6 @@ from dynaroute.formats.sets.parquet_columns import COLUMNS, load_pyarrow, refuse
 from dynaroute.formats.text import one_line
 from dynaroute.problem.instance import Instance
 
-__all__ = [
-    "InstanceTable",
-    "format_parquet",
-    "format_table",
-    "open_table",
-    "parse_parquet",
-]
-
 _ROWS_AT_ONCE = 1024  # per row group, so that readers can read a part of a file
 _MORE = tuple(name for name in COLUMNS if name not in ("id", "coordinates", "demands", "capacity"))
 _NO_FLEET_OPTIONS = FleetOptions()

@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 from dynaroute.base.errors import FormatError, OptionError
 from dynaroute.formats.sets.unread import refuse_constraint
 
-__all__ = ["COLUMNS", "ParquetColumn", "load_pyarrow", "refuse_constraints", "refuse_other_schema"]
-
 
 def load_pyarrow() -> Any:
     """Load PyArrow, or raise an error that says how to install it."""

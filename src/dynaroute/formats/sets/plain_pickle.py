@@ -25,8 +25,6 @@ from numpy.typing import NDArray
 from dynaroute.base.errors import FormatError, UnsupportedError
 from dynaroute.base.limits import refuse_large_content
 
-__all__ = ["PlainArray", "load_plain_pickle"]
-
 _LONGEST_NUMBER = 1000  # digits, or bytes
 _ALLOCATING = b"](ltGFILJ\x8a\x8bVSU\x8cXT\x8d\x85\x86\x87\x94qrpcRBC\x8e\x96\x93"  # instructions that allocate memory
 _MOST_SIDES = 32  # dimensions of an array

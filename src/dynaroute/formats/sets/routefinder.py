@@ -22,15 +22,6 @@ from dynaroute.problem.instance import Instance
 from dynaroute.problem.places import DEPOT, Place
 from dynaroute.problem.rules import RULES
 
-__all__ = [
-    "VARIANT_KEYS",
-    "VARIANT_SHAPES",
-    "list_obstacles",
-    "make_variant_arrays",
-    "make_variants",
-    "refuse_faulty_variant_shapes",
-]
-
 VARIANT_KEYS = (
     "locs",
     "demand_linehaul",

@@ -20,8 +20,6 @@ from dynaroute.problem.instance import Instance
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["parse_torch_set"]
-
 _ALIASES = {"loc": "locs", "demands": "demand", "depot_xy": "depot", "node_xy": "locs", "node_demand": "demand"}
 _SHAPE = f"Save a dictionary of tensors ({SHAPES}), or a list with one such dictionary per instance."
 

@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from dynaroute.base.errors import UnsupportedError
 from dynaroute.formats.unsupported import is_unsupported, split_words
 
-__all__ = ["refuse_constraint"]
-
 # Parts of names that restrict routes, in names that other libraries write, with or without something between words.
 _CONSTRAINT = re.compile(
     r"window|limit|duration|backhaul|linehaul|service|deadline|openroute|pickup|priorit|prize|skill|precedence|compatib"

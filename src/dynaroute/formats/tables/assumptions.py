@@ -13,8 +13,6 @@ from dynaroute.formats.tables.time_cells import find_time_unit
 from dynaroute.formats.tables.words import STOPS
 from dynaroute.formats.unsupported import holds_clock_times, is_unsupported
 
-__all__ = ["warn_of_assumptions"]
-
 
 def warn_of_assumptions(table: Table, written: Sequence[Amounts], names: tuple[str, ...] | None, source: str) -> None:
     """Tell the user how columns were read, what was converted, and what was not used."""

@@ -17,8 +17,6 @@ from dynaroute.formats.tables.words import STOPS, is_depot
 from dynaroute.formats.unsupported import find_request
 from dynaroute.problem.instance import Instance
 
-__all__ = ["format_csv", "parse_csv", "parse_text_table"]
-
 _OTHER_KINDS = {
     ("<!doctype", "<html", "<table", "<?xml"): "a web page (HTML), or XML",
     ("%pdf",): "a PDF document",

@@ -9,8 +9,6 @@ from dynaroute.formats.tables.cells.amounts import Entry, tidy
 from dynaroute.formats.tables.words import Language
 from dynaroute.formats.text import shorten
 
-__all__ = ["read_degrees", "split_pair"]
-
 _NUMBER = r"[0-9]+(?:[.,][0-9]+)?"
 _DEGREE = "[°º˚]"
 _MINUTE = "['\u2019\u2032]"

@@ -20,8 +20,6 @@ from dynaroute.formats.text import one_line
 from dynaroute.problem.fleet import VehicleType
 from dynaroute.problem.places import DEPOT, Place
 
-__all__ = ["add_missing_depot", "put_depot_first", "read_further_depots", "release_column", "start_everywhere"]
-
 ANY = (0.0, math.inf)
 
 _NOTHING = ("", "0", "0.0", "0,0")

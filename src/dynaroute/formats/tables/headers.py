@@ -16,17 +16,6 @@ from dynaroute.formats.tables.cells.units import Unit, unit_of_heading
 from dynaroute.formats.tables.words import STOPS, VEHICLES, Language, Meaning, Vocabulary, simplify
 from dynaroute.formats.text import one_line, shorten
 
-__all__ = [
-    "ROWS_LOOKED_AT",
-    "Column",
-    "Header",
-    "Renames",
-    "advise_columns",
-    "find_header",
-    "read_renames",
-    "score_header",
-]
-
 Renames = tuple[tuple[str, str], ...]
 
 ROWS_LOOKED_AT = 60  # to find a header, or what a column holds

@@ -14,8 +14,6 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["are_on_land"]
-
 _CELLS = 2  # per degree
 _FAR_SOUTH = -60.0  # degrees; Antarctica begins there
 

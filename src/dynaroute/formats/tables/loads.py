@@ -15,8 +15,6 @@ from dynaroute.formats.tables.table import Table, find_label
 from dynaroute.formats.tables.words import STOPS
 from dynaroute.formats.text import shorten
 
-__all__ = ["Loads", "count_stops", "read_loads", "read_pickups"]
-
 _TEXT_REMEDY = "Add a first line '# capacity: 50', or give the option capacity."
 _SHEET_REMEDY = (
     "Write the word Capacity in a cell and the number in the next one, or give the option capacity, or a table of "

@@ -13,8 +13,6 @@ from dynaroute.formats.tables.words import Language
 from dynaroute.problem.instance import Instance
 from dynaroute.problem.lengths import great_circle
 
-__all__ = ["warn_of_odd_places"]
-
 _FAR = 1_000_000.0  # metres: no van drives there and back
 _TIMES = 10  # times the median distance
 _FEWEST_PLACES = 4

@@ -18,8 +18,6 @@ from dynaroute.formats.tables.words import Language
 from dynaroute.formats.text import shorten
 from dynaroute.problem.lengths import LARGEST_DEGREES, LONGEST_LENGTH
 
-__all__ = ["read_positions"]
-
 _GLOBE = ("lat", "lon")
 _MARKS = re.compile(r"[.,]")
 

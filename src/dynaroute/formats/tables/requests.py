@@ -18,8 +18,6 @@ from dynaroute.formats.unsupported import (
 )
 from dynaroute.problem.times import parse_time, parse_window
 
-__all__ = ["holds_places", "refuse_requests_of_stops", "refuse_requests_of_vehicles"]
-
 _TIMES = ("window", "earliest", "latest")
 _SHIFTS = ("shift_start", "shift_end")
 

@@ -18,8 +18,6 @@ from dynaroute.formats.tables.table import Table
 from dynaroute.formats.tables.time_cells import read_time_cell
 from dynaroute.formats.unsupported import says_something
 
-__all__ = ["ROLES_OF_FIELDS", "read_costs", "read_skills", "read_wishes"]
-
 ROLES_OF_FIELDS = {
     "pickups": "pickup",
     "prizes": "prize",

@@ -16,8 +16,6 @@ from dynaroute.formats.tables.headers import Column, Header
 from dynaroute.formats.tables.words import STOPS, Vocabulary, is_total
 from dynaroute.formats.text import shorten
 
-__all__ = ["Table", "find_label", "sort_rows"]
-
 _LABEL = re.compile(r"\s*#?\s*([^:=]{2,60}?)\s*(?:[:=]\s*(.*))?", re.DOTALL)
 _DIGIT = re.compile(r"[0-9]")
 _AMOUNTS = ("id", "demand", "capacity")  # columns that may hold a total, or the word "total"

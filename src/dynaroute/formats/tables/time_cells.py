@@ -18,8 +18,6 @@ from dynaroute.formats.tables.table import Table
 from dynaroute.formats.text import shorten
 from dynaroute.problem.times import parse_time
 
-__all__ = ["find_time_unit", "read_duration_cell", "read_service", "read_shift_cells", "read_time_cell", "read_windows"]
-
 _HOUR = 3600.0
 _BARE = re.compile(r"[0-9]+(?:[.,][0-9]+)?")
 _UNIT = re.compile(r"[(\[]\s*(?:in\s+)?([^)\]\d]+?)\.?\s*[)\]]\s*$|\bin\s+([^\W\d]+)\s*$|[\s_]([^\W\d]+)\s*$")

@@ -27,8 +27,6 @@ from dynaroute.problem.instance import LARGEST_INTEGER
 from dynaroute.problem.measures import parse_length
 from dynaroute.problem.places import DEPOT
 
-__all__ = ["has_vehicles", "parse_vehicles"]
-
 _WANTED = (frozenset(("capacity",)),)
 _OPEN = frozenset(("open", "offen", "ouvert", "ouverte", "abierto", "abierta"))
 _AT_THE_DEPOT = frozenset(("depot", "back", "return", "zuruck", "zurueck", "ruckkehr", "retour", "regreso", "deposito"))

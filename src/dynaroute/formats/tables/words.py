@@ -9,21 +9,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, NamedTuple
 
-__all__ = [
-    "LEGS",
-    "STOPS",
-    "VEHICLES",
-    "Language",
-    "Meaning",
-    "Vocabulary",
-    "are_vehicles",
-    "is_depot",
-    "is_total",
-    "read_truth",
-    "simplify",
-    "spell",
-]
-
 Language = Literal["en", "de", "fr", "es"]
 _LANGUAGES: tuple[Language, ...] = ("en", "de", "fr", "es")
 

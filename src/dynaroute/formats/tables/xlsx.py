@@ -6,8 +6,6 @@ from dynaroute.formats.tables.cells.workbook import cut_workbook
 from dynaroute.formats.tables.stops import ReadingOptions, has_header, has_places, parse_stops
 from dynaroute.problem.instance import Instance
 
-__all__ = ["parse_xlsx"]
-
 
 def parse_xlsx(content: bytes, reading: ReadingOptions, source: str) -> Instance:
     """Read an instance from a sheet of a workbook.

@@ -22,8 +22,6 @@ from dynaroute.formats.vrplib.rules import Depots, read_vehicle_rules
 from dynaroute.problem.fleet import VehicleType
 from dynaroute.problem.instance import LARGEST_INTEGER, Instance
 
-__all__ = ["FLEET_FIELDS", "FLEET_SECTIONS", "VrplibFleet", "read_vrplib_fleet", "vrplib_fleet_lines"]
-
 FLEET_FIELDS = frozenset({"VEHICLES", "DISTANCE", "SERVICE_TIME", "VEHICLES_MAX_DISTANCE", "VEHICLES_MAX_DURATION"})
 _BY_VEHICLE = {
     "capacity": "CAPACITY_SECTION",

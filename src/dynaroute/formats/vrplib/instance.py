@@ -37,8 +37,6 @@ from dynaroute.formats.vrplib.rules import (
 )
 from dynaroute.problem.instance import Instance
 
-__all__ = ["format_vrplib", "parse_vrplib"]
-
 _ROUNDINGS: dict[str, Rounding] = {"EUC_2D": "nearest", "CEIL_2D": "up", "EXACT_2D": "none"}
 _TYPES = ("CVRP", "VRP", "ACVRP", "DCVRP", "VRPTW", "CVRPTW", "HFVRP", "MDVRP", "MDVRPTW", "PCVRPTW")
 _MORE_TYPES = ("VRPB", "MTVRPTWR", "SDVRPTW", "")

@@ -11,8 +11,6 @@ from dynaroute.base.errors import FormatError, InstanceError, UnsupportedError, 
 from dynaroute.formats.numbers import is_number, parse_float, refuse_unmeasurable
 from dynaroute.formats.vrplib.outline import Field, Section
 
-__all__ = ["EDGE_WEIGHT_FORMATS", "read_matrix"]
-
 # A triangle read by columns gives the same numbers as the other triangle read by rows.
 _RISING = frozenset({"LOWER_ROW", "UPPER_COL", "LOWER_DIAG_ROW", "UPPER_DIAG_COL"})
 _FALLING = frozenset({"UPPER_ROW", "LOWER_COL", "UPPER_DIAG_ROW", "LOWER_DIAG_COL"})

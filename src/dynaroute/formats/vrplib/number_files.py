@@ -16,8 +16,6 @@ from dynaroute.problem.fleet import VehicleType
 from dynaroute.problem.instance import Instance
 from dynaroute.problem.places import DEPOT, Place
 
-__all__ = ["find_number_file"]
-
 _CORDEAU_KINDS = (2, 6)  # several depots, without and with time windows
 _REMEDY = "Was the file cut off or edited by hand?"
 

@@ -10,17 +10,6 @@ from dynaroute.base.errors import FormatError, Where
 from dynaroute.formats.numbers import parse_whole
 from dynaroute.formats.text import shorten, split_lines
 
-__all__ = [
-    "Field",
-    "Outline",
-    "Section",
-    "SectionLine",
-    "outline_vrplib",
-    "read_rows",
-    "require_field",
-    "require_section",
-]
-
 _SECTION = re.compile(r"([A-Za-z]\w*_SECTION)\s*(?:[:\s]\s*(.*))?", re.IGNORECASE | re.ASCII)
 _FIELD = re.compile(r"([A-Za-z][\w\- ]*+)\s*+:\s*(.*)", re.ASCII)  # possessive "*+" never backtracks
 _END = re.compile(r"EOF\s*:?", re.IGNORECASE)

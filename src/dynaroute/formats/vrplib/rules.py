@@ -15,16 +15,6 @@ from dynaroute.formats.vrplib.outline import Outline, SectionLine, read_rows
 from dynaroute.problem.instance import Instance
 from dynaroute.problem.places import DEPOT, Place
 
-__all__ = [
-    "RULE_SECTIONS",
-    "Depots",
-    "name_allowed",
-    "read_amount_rows",
-    "read_depots",
-    "read_vehicle_rules",
-    "refuse_unused_depots",
-]
-
 _COSTS = {"fixed_cost": "VEHICLES_FIXED_COST_SECTION", "distance_cost": "VEHICLES_UNIT_DISTANCE_COST_SECTION"}
 _DEPOTS, _RELOADS, _MOST_RELOADS, _ALLOWED = (
     "VEHICLES_DEPOT_SECTION",

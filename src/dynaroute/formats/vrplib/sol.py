@@ -9,8 +9,6 @@ from dynaroute.formats.numbers import format_number, is_number
 from dynaroute.formats.text import shorten, split_lines
 from dynaroute.problem.solution import Solution
 
-__all__ = ["format_sol", "parse_sol"]
-
 # possessive quantifiers ("*+") never backtrack; otherwise many blanks would take forever
 _ROUTE = re.compile(r"route\s*+#?\s*+[0-9]*+\s*+:(.*)", re.IGNORECASE)
 _ROUTE_START = re.compile(r"route\b|route\s*#?\s*[0-9]", re.IGNORECASE)

@@ -24,8 +24,6 @@ from dynaroute.formats.text import one_line, shorten, split_lines
 from dynaroute.problem.fleet import VehicleType
 from dynaroute.problem.instance import Instance
 
-__all__ = ["format_solomon", "looks_like_solomon", "parse_solomon"]
-
 _COLUMNS = ("CUST NO.", "XCOORD.", "YCOORD.", "DEMAND", "READY TIME", "DUE DATE", "SERVICE TIME")
 _HEADER = re.compile(r"CUST\s*NO\.?\s+XCOORD\.?\s+YCOORD\.?\s+DEMAND\s+READY\s*TIME\s+DUE\s*DATE\s+SERVICE(?:\s*TIME)?")
 _TITLE = re.compile(r"^[ \t]*(?:VEHICLE|CUSTOMER)\s*?$", re.MULTILINE | re.IGNORECASE)

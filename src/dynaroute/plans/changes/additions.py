@@ -22,8 +22,6 @@ from dynaroute.formats.tables.stops import ReadingOptions
 from dynaroute.formats.text import decode_text
 from dynaroute.problem.instance import Instance
 
-__all__ = ["CUSTOMER_SUFFIXES", "Customers", "extend_instance", "read_customers"]
-
 CUSTOMER_SUFFIXES = (*(suffix for suffix, known in FORMATS.items() if known.is_table), ".json")
 
 Customers = Sequence[object]

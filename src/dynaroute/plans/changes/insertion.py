@@ -20,15 +20,6 @@ from dynaroute.problem.rules import refuse_other_rules
 from dynaroute.problem.solution import Solution
 from dynaroute.problem.timetable import can_drive, measure_route
 
-__all__ = [
-    "EarlierDeparture",
-    "Insertion",
-    "InsertionResult",
-    "add_new_customers",
-    "insert_customers",
-    "insertions_to_json",
-]
-
 _MOST_OFFERS = 10_000  # pairs of a new customer and a route that are compared before a search
 
 

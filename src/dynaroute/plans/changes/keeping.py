@@ -19,8 +19,6 @@ from dynaroute.problem.rules import refuse_other_rules
 from dynaroute.problem.solution import Solution
 from dynaroute.problem.statements import Statements
 
-__all__ = ["Hold", "hold", "parse_keep"]
-
 _MOST_CUSTOMERS = 2000  # with kept stops, because all legs are then stored in a matrix
 _REMEDY = "Write route:2, route:1,3 or stop:ID, as in the plan of --start."
 

@@ -20,8 +20,6 @@ from dynaroute.plans.plan import Plan
 from dynaroute.problem.instance import Instance
 from dynaroute.problem.solution import Solution
 
-__all__ = ["format_csv_plan", "list_csv_stops", "parse_csv_plan"]
-
 
 def format_csv_plan(plan: Plan) -> str:
     """Write a plan as CSV.

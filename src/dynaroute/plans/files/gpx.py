@@ -9,8 +9,6 @@ from dynaroute.plans.files.words import describe_route, describe_stop, describe_
 from dynaroute.plans.files.xml_text import add_text, write_xml
 from dynaroute.plans.plan import Plan, PlannedRoute, PlannedStop, UnservedStop, require_degrees
 
-__all__ = ["format_gpx"]
-
 _NAMESPACE = "http://www.topografix.com/GPX/1/1"
 
 

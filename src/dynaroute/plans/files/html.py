@@ -22,8 +22,6 @@ from dynaroute.plans.plan import Plan, PlannedRoute
 from dynaroute.plotting.colours import RED
 from dynaroute.problem.unserved import count_unserved
 
-__all__ = ["GENERATOR_MARK", "format_html_plan", "format_html_sheet", "format_html_unserved"]
-
 GENERATOR_MARK = '<meta name="generator" content="Dynaroute">'  # identifies our own pages
 
 _MOST_ON_SHEET = 5  # customers and faults on the sheet of a driver; the others are on a page of their own

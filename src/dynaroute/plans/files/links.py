@@ -8,8 +8,6 @@ from urllib.parse import urlencode
 
 from dynaroute.plans.plan import Plan, PlannedRoute
 
-__all__ = ["SERVICES", "MapService", "list_links"]
-
 Place = tuple[float, float]
 
 

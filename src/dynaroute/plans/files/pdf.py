@@ -26,8 +26,6 @@ from dynaroute.problem.unserved import count_unserved
 if TYPE_CHECKING:
     from fpdf import FPDF
 
-__all__ = ["format_pdf"]
-
 _FONT = "DejaVu"
 _INK, _GREY, _FAINT = (28, 31, 36), (74, 79, 87), (140, 145, 152)
 _PADDING = 0.8  # millimetres around the text of a cell

@@ -8,16 +8,6 @@ from dynaroute.base.display import show_length
 from dynaroute.plans.files.words import describe_window, show_minute
 from dynaroute.plans.plan import Plan, PlannedStop, UnservedStop
 
-__all__ = [
-    "SheetColumn",
-    "describe_further",
-    "list_sheet_cells",
-    "list_sheet_columns",
-    "list_unserved_cells",
-    "list_unserved_columns",
-]
-
-
 # other columns of the file that get a column on the sheet
 _MOST_COLUMNS, _MOST_BESIDE_TIMES = 4, 2
 

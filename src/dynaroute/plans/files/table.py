@@ -16,22 +16,6 @@ from dynaroute.plans.plan import Plan, PlannedRoute, PlannedStop
 from dynaroute.problem.instance import Instance
 from dynaroute.problem.solution import Solution
 
-__all__ = [
-    "Cell",
-    "NamedStop",
-    "distance_column",
-    "find_by_id",
-    "group_stops",
-    "guard",
-    "list_columns",
-    "list_named_stops",
-    "list_rows",
-    "make_unknown_error",
-    "number_stops",
-    "table_distance",
-    "unguard",
-]
-
 Cell = str | int | float
 
 _TIMES = ("arrival", "start", "leave")

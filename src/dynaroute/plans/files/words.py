@@ -9,20 +9,6 @@ from dynaroute.base.display import count_of, show_length
 from dynaroute.plans.plan import Plan, PlannedRoute, PlannedStop, UnservedStop
 from dynaroute.problem.unserved import count_unserved
 
-__all__ = [
-    "describe_breaks",
-    "describe_hours",
-    "describe_load",
-    "describe_plan",
-    "describe_route",
-    "describe_stop",
-    "describe_unserved",
-    "describe_window",
-    "list_warnings",
-    "show_minute",
-    "show_time",
-]
-
 
 def list_warnings(plan: Plan, most: int | None = None) -> list[str]:
     """List what a reader must know before using a plan: customers that are not served, and faults of the routes.

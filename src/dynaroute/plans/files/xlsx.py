@@ -30,8 +30,6 @@ from dynaroute.problem.solution import Solution
 if TYPE_CHECKING:
     from openpyxl.worksheet.worksheet import Worksheet
 
-__all__ = ["format_xlsx_plan", "list_xlsx_stops", "parse_xlsx_plan"]
-
 _WIDEST = 40  # letters of a column
 
 

@@ -14,20 +14,6 @@ from dynaroute.problem.checks.fields import node_words, read_floats, refuse_firs
 from dynaroute.problem.fleet import VehicleType
 from dynaroute.problem.places import DEPOT, Place
 
-__all__ = [
-    "find_pickups",
-    "read_amounts_or_infinity",
-    "read_labels",
-    "read_partners",
-    "read_priorities",
-    "read_release",
-    "read_several_windows",
-    "read_word_sets",
-    "refuse_other_dimensions",
-    "refuse_unknown_places",
-    "refuse_unknown_vehicles",
-]
-
 _MOST_PRIORITY = 100
 
 

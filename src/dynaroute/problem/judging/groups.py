@@ -10,8 +10,6 @@ from itertools import pairwise
 from dynaroute.problem.instance import Instance
 from dynaroute.problem.judging.route import Violation
 
-__all__ = ["judge_groups", "judge_missing", "price_left_out"]
-
 
 def judge_missing(instance: Instance, visited: Mapping[int, int]) -> Iterator[Violation]:
     """Find customers who must be served but are on no route.

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dynaroute.base.machine import choose_device
 from dynaroute.solving.options import SolveOptions
 
-__all__ = ["list_gpus", "name_device", "name_kind"]
-
 
 def name_device(options: SolveOptions) -> str:
     """Return the device that computes the routes."""

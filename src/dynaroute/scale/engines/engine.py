@@ -10,8 +10,6 @@ from typing import Protocol
 from dynaroute.scale.rows import Block
 from dynaroute.scale.work import BlockReport, Work
 
-__all__ = ["MOST_DEATHS", "BatchEngine", "Retries", "WorkersNow"]
-
 MOST_DEATHS = 2  # workers that may die on a block before it is cut to find the cause
 
 

@@ -14,8 +14,6 @@ from dynaroute.scale.engines.engine import MOST_DEATHS, Retries
 from dynaroute.scale.rows import Block
 from dynaroute.scale.work import BlockReport
 
-__all__ = ["Done", "Ledger"]
-
 _LOST_WORKER = "Ray lost its worker, perhaps for lack of memory"
 
 

@@ -22,8 +22,6 @@ from dynaroute.scale.engines.engine import Retries, WorkersNow
 from dynaroute.scale.rows import Block
 from dynaroute.scale.work import BlockReport, Work, Worker, describe_fault
 
-__all__ = ["LocalEngine"]
-
 _MOST_ON_GPU = 4  # workers per GPU: reading, checking and writing use the CPU, and take longer than decoding
 _MOST_FALSE_STARTS = 3  # give up when so many workers in a row die before they are ready
 _EXIT_SECONDS = 5.0  # time for a worker to exit by itself

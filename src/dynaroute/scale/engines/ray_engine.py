@@ -26,8 +26,6 @@ from dynaroute.scale.first_routes import are_built_apart
 from dynaroute.scale.rows import Block
 from dynaroute.scale.work import BlockReport, Work, Worker
 
-__all__ = ["RayEngine"]
-
 _MOST_BLOCKS = 10_000  # given to Ray Data at a time; it keeps a few hundred bytes of each
 _OBJECT_STORE_BYTES = 128 << 20  # Ray transports nothing large
 # No usage statistics, and nothing on standard output, which is for results: we report dead workers ourselves.

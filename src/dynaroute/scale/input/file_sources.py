@@ -16,8 +16,6 @@ from dynaroute.formats.registry import FORMATS
 from dynaroute.problem.instance import Instance
 from dynaroute.scale.rows import Block, InputRow
 
-__all__ = ["FolderSource", "SetSource", "open_folder", "open_set"]
-
 
 @dataclass(frozen=True)
 class SetSource:

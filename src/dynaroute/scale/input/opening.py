@@ -11,8 +11,6 @@ from dynaroute.scale.input.parquet_source import open_parquet
 from dynaroute.scale.input.sources import BatchInput
 from dynaroute.scale.places import find_place
 
-__all__ = ["open_source"]
-
 _HIDDEN = (".", "_")  # first characters of files that contain no data
 
 

@@ -19,8 +19,6 @@ from dynaroute.formats.sets.parquet_columns import COLUMNS, refuse_constraints, 
 from dynaroute.scale.places import StoragePlace
 from dynaroute.scale.rows import Block, InputRow
 
-__all__ = ["ParquetSource", "open_parquet"]
-
 _ROWS_AT_ONCE = 1024  # rows unpacked together
 _BYTES_AT_ONCE = 1 << 20  # per column, for files with large row groups
 _HASHED_AT_ONCE = 1 << 22

@@ -6,8 +6,6 @@ from typing import Protocol
 
 from dynaroute.scale.rows import Block, InputRow
 
-__all__ = ["BatchInput"]
-
 
 class BatchInput(Protocol):
     """The input. It can be sent to other processes, without its open files."""

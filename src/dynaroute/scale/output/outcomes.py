@@ -8,8 +8,6 @@ from dynaroute.problem.solution import Solution, check
 from dynaroute.scale.rows import InputRow
 from dynaroute.solving.result import Result
 
-__all__ = ["RowOutcome", "judge_outcome"]
-
 
 @dataclass(frozen=True)
 class RowOutcome:

@@ -20,8 +20,6 @@ from dynaroute.scale.output.tally import Tally
 from dynaroute.scale.places import StoragePlace
 from dynaroute.scale.rows import Block
 
-__all__ = ["MANIFEST", "SUMMARY", "Parts", "WrittenPart"]
-
 # Libraries that read a folder of Parquet files ignore names that start like this.
 MANIFEST, SUMMARY = "_manifest.json", "_summary.json"
 

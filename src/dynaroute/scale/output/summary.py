@@ -8,8 +8,6 @@ from typing import Any
 from dynaroute.scale.engines.engine import WorkersNow
 from dynaroute.scale.output.tally import Tally, make_bars
 
-__all__ = ["BatchSummary"]
-
 
 @dataclass(frozen=True)
 class BatchSummary:

@@ -10,8 +10,6 @@ from dataclasses import dataclass, field
 from dynaroute.base.display import show_length
 from dynaroute.scale.output.outcomes import RowOutcome
 
-__all__ = ["Bar", "Tally", "draw_bars", "make_bars"]
-
 _BARS, _WIDTH = 10, 40
 _STEP = math.log(1.01)  # width of the finest bars that a histogram can have: one per cent of the cost
 _ZERO = -(1 << 31)  # for a cost of 0, which has no logarithm

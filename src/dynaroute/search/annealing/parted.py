@@ -19,8 +19,6 @@ from dynaroute.search.core.legs import place_around_depot, place_nodes
 from dynaroute.search.core.problem import SearchProblem
 from dynaroute.search.pacing import Pace
 
-__all__ = ["PartedAnnealing", "cut_problem", "find_places"]
-
 _ROUNDS = 60  # per search; parts are redrawn after each
 
 Routes = tuple[tuple[int, ...], ...]

@@ -17,8 +17,6 @@ from dynaroute.problem.instance import Instance
 from dynaroute.problem.lengths import EARTH_RADIUS_METRES, ROUNDING_CODES
 from dynaroute.search.core.compiled import INLINE_OPTIONS, as_index, compiled
 
-__all__ = ["Distances", "Globe", "Plane", "measure_leg", "measure_legs", "place_around_depot", "place_nodes"]
-
 _DIAMETER = 2 * EARTH_RADIUS_METRES
 
 

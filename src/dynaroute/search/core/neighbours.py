@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 
 from dynaroute.search.core.compiled import compiled
 
-__all__ = ["Tree", "grow_tree", "list_nearest_points"]
-
 _LEAF = 8  # points that are compared one by one
 _DEPTH = 64  # of the stack; deeper than any tree
 

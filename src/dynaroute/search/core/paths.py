@@ -21,21 +21,6 @@ from dynaroute.problem.solution import Solution
 from dynaroute.search.core.compiled import compiled
 from dynaroute.search.core.legs import Distances, measure_leg
 
-__all__ = [
-    "Halt",
-    "Path",
-    "longest_path",
-    "paths_to_route_tables",
-    "price_path",
-    "read_solution",
-    "refuse_unequal_numbers",
-    "refuse_wrong_visits",
-    "route_tables_to_paths",
-    "share_among_threads",
-    "split_path",
-    "write_path",
-]
-
 Path = NDArray[np.int32]
 _WAKE_UP_SECONDS = 0.02  # between two questions whether the time is up
 

@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 
 from dynaroute.search.core.compiled import compiled_inline, make_apart
 
-__all__ = ["RandomState", "draw_below", "draw_state", "draw_unit", "make_random_state"]
-
 RandomState = NDArray[np.uint64]
 
 _STEP = np.uint64(0x9E3779B97F4A7C15)

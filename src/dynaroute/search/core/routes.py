@@ -16,22 +16,6 @@ from dynaroute.search.core.legs import Distances, measure_leg
 from dynaroute.search.core.paths import Path
 from dynaroute.search.core.problem import SearchProblem
 
-__all__ = [
-    "RouteTable",
-    "Task",
-    "find_empty_route",
-    "first_stop",
-    "load_path",
-    "make_route_table",
-    "make_task",
-    "price_excess",
-    "price_two_loads",
-    "refresh_route",
-    "total_excess",
-    "total_length",
-    "unload_path",
-]
-
 _KEPT_ROUTES = 256  # routes whose insertions are cached
 _KEPT_INSERTIONS = 1_000_000  # in total: 48 megabytes
 _NO_ROUTE = -1

@@ -42,17 +42,6 @@ from dynaroute.search.genetic.split import Tour, split_tour
 from dynaroute.search.local.local_search import descend
 from dynaroute.search.pacing import Pace
 
-__all__ = [
-    "GeneticSearch",
-    "add_children",
-    "add_feasible",
-    "count_iterations_per_child",
-    "draw_children",
-    "evolve",
-    "find_best_child",
-    "improve_children",
-]
-
 _ITERATIONS_PER_CUSTOMER = 1.3  # iterations of ruin and recreate that take as long as one new solution
 _REPAIR_PROBABILITY = 0.5
 _REPAIR_FACTOR = 10.0  # factor on the penalty to repair infeasible solutions

@@ -16,8 +16,6 @@ from dynaroute.search.core.routes import RouteTable, make_route_table
 from dynaroute.search.genetic.population import Population, make_population
 from dynaroute.search.genetic.split import CUT
 
-__all__ = ["ChildBatch", "Evolution", "Workspace", "fill_in", "make_child_batch", "make_evolution", "make_workspace"]
-
 _FIRST_PENALTY = 0.4
 
 _PROGRESS = np.dtype(

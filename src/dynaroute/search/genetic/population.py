@@ -14,18 +14,6 @@ from dynaroute.search.core.compiled import compiled_inline
 from dynaroute.search.core.paths import Path
 from dynaroute.search.core.random_numbers import RandomState, draw_below
 
-__all__ = [
-    "FEASIBLE",
-    "OVERLOADED",
-    "Population",
-    "add_individual",
-    "draw_parent",
-    "empty",
-    "is_empty",
-    "make_population",
-    "reprice",
-]
-
 FEASIBLE, OVERLOADED = 0, 1
 _FEWEST = 25  # survivors in each half
 _GENERATION = 40  # additions to a half before the least fit are removed

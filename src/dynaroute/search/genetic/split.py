@@ -16,8 +16,6 @@ from dynaroute.search.core.legs import measure_leg
 from dynaroute.search.core.paths import Path
 from dynaroute.search.core.routes import Task, price_excess
 
-__all__ = ["CUT", "Tour", "split_tour"]
-
 Tour = NDArray[np.int32]
 
 CUT = np.dtype(  # a record for each customer, and one before them

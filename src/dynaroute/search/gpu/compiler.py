@@ -17,8 +17,6 @@ from typing import Any
 from dynaroute.base.errors import UnsupportedError, warn_of_input
 from dynaroute.search.gpu.launches import LAUNCH_FIELDS
 
-__all__ = ["SOURCE", "compile_kernels", "keep", "list_sources", "load_library", "read_sources"]
-
 SOURCE = Path(__file__).with_name("kernel.cu")
 
 _OPTIONS = ("--std=c++17", "--fmad=false")  # products and sums are not fused, so that the emulation agrees exactly

@@ -14,8 +14,6 @@ from dynaroute.base.errors import UnsupportedError
 from dynaroute.search.gpu.compiler import compile_kernels, load_library
 from dynaroute.search.gpu.launches import Launch, Layout
 
-__all__ = ["CudaDevice", "KernelDevice", "find_device"]
-
 _LEAST_CAPABILITY = (8, 0)  # the first with reductions within a warp
 _WARPS_OF_BLOCK = 4
 _LANES = 32

@@ -18,8 +18,6 @@ from dynaroute.base.errors import UnsupportedError
 from dynaroute.search.gpu.compiler import SOURCE, keep, list_sources
 from dynaroute.search.gpu.launches import LAUNCH_FIELDS, Launch, Layout
 
-__all__ = ["EmulatedDevice", "emulate", "find_compiler"]
-
 _SHARED_BYTES = 232_448  # of an H100 or H200
 _OPTIONS = ("-O2", "-std=c++17", "-ffp-contract=off", "-U_FORTIFY_SOURCE", "-shared", "-fPIC", "-x", "c++")
 

@@ -12,8 +12,6 @@ from dynaroute.search.gpu.kernel_problem import NEAR, KernelProblem
 from dynaroute.search.gpu.launches import BREEDING_WARPS, Launch, Layout
 from dynaroute.search.gpu.schedule import LEVELS, Generation, GeneticSettings, SearchPlan
 
-__all__ = ["ChainGroup", "estimate_bytes"]
-
 _SLICES = 8  # least number per launch, if they are not too short, so that early warps take over work
 _SHORTEST_SLICE = 32
 _FRACTION = 32  # bits

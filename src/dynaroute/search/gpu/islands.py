@@ -10,8 +10,6 @@ from dynaroute.search.gpu.kernel_problem import KernelProblem, list_near
 from dynaroute.search.gpu.launches import BREEDING_WARPS, IslandLayout, Launch
 from dynaroute.search.gpu.schedule import GeneticSettings, SearchPlan
 
-__all__ = ["Islands", "estimate_island_bytes"]
-
 _BESIDE = 20  # as in local_search.cuh
 _ISLAND_WORDS = 9  # of 32 bits, as in genetic.cuh
 _LARGEST_DEMAND = 2**30  # as there; instances with more are not changed

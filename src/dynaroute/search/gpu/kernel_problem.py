@@ -11,8 +11,6 @@ from dynaroute.batch import InstanceBatch, RouteBatch
 from dynaroute.batch.routes import leg_lengths
 from dynaroute.search.gpu.launches import LARGEST_SMALL, Layout
 
-__all__ = ["NEAR", "KernelProblem", "find_group", "list_groups", "list_near"]
-
 NEAR = 64  # nearest customers next to which a customer of a large instance is tried
 
 _LENGTH_BITS = 25  # of the longest leg, so that sums of twelve fit in 32 bits with a sign

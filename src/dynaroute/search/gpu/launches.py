@@ -6,8 +6,6 @@ import ctypes
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-__all__ = ["BREEDING_WARPS", "LARGEST_SMALL", "LAUNCH_FIELDS", "IslandLayout", "Launch", "Layout", "Size"]
-
 Size = Literal["small", "large", "huge"]
 
 LARGEST_SMALL = 127  # customers; node numbers, including depots, must fit in a byte

@@ -22,9 +22,6 @@ from dynaroute.search.gpu.devices import KernelDevice
 from dynaroute.search.gpu.launches import LARGEST_SMALL
 from dynaroute.search.gpu.schedule import PopulationSettings
 
-__all__ = ["PartSettings", "cut_into_parts", "search_in_parts"]
-
-
 # cooler than a search of the whole, so that good routes are not destroyed
 _OF_PARTS = PopulationSettings(hottest=0.15, coolest=0.03, long_hottest=0.25, long_coolest=0.07)
 

@@ -16,8 +16,6 @@ from dynaroute.search.gpu.islands import Islands
 from dynaroute.search.gpu.kernel_problem import KernelProblem, find_group
 from dynaroute.search.gpu.schedule import Generation, PopulationSettings, SearchPlan, plan_search
 
-__all__ = ["BatchProgress", "RunningGroup"]
-
 _TRIAL_SECONDS = 0.004  # per launch, for the first launches, which measure the speed
 _FIRST_ITERATIONS = 16  # of the first launch, when the speed is unknown
 _LARGEST_GROWTH = 4.0  # of a launch over the previous one, which may have been fast by chance

@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 
 from dynaroute.search.gpu.launches import BREEDING_WARPS, LARGEST_SMALL
 
-__all__ = ["LEVELS", "Generation", "GeneticSettings", "PopulationSettings", "SearchPlan", "plan_search"]
-
 LEVELS = 1024  # temperatures of a generation
 
 _MOST_GENERATIONS = 1000

@@ -46,8 +46,6 @@ from dynaroute.search.local.swap_star import swap_best_pair
 if TYPE_CHECKING:
     from dynaroute.batch import InstanceBatch, RouteBatch
 
-__all__ = ["descend", "improve_by_local_search", "improve_routes_by_local_search"]
-
 _NEIGHBOURS = 20  # next to which a customer may be moved
 _TOUCHING = 3  # SWAP* tries two routes if a customer of one is among this many nearest of a customer of the other
 

@@ -15,8 +15,6 @@ from dynaroute.search.core.compiled import compiled_inline
 from dynaroute.search.core.legs import measure_leg
 from dynaroute.search.core.routes import RouteTable, Task, first_stop, price_two_loads
 
-__all__ = ["NO_MOVE", "apply_move", "find_move_after_depot", "find_move_beside", "put_after"]
-
 NO_MOVE = 0
 _RELOCATE_ONE = 1  # u after v
 _RELOCATE_TWO = 2  # u and x after v

@@ -13,8 +13,6 @@ from dynaroute.search.core.legs import measure_leg
 from dynaroute.search.core.routes import RouteTable, Task, first_stop, price_two_loads
 from dynaroute.search.local.moves import put_after
 
-__all__ = ["swap_best_pair"]
-
 
 @compiled_inline
 def swap_best_pair(route_u: int, route_v: int, moves: int, table: RouteTable, task: Task, penalty: float) -> bool:

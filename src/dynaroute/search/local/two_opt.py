@@ -29,8 +29,6 @@ from dynaroute.search.core.paths import (
 if TYPE_CHECKING:
     from dynaroute.batch import InstanceBatch, RouteBatch
 
-__all__ = ["improve_by_two_opt", "improve_routes_by_two_opt"]
-
 _LEAST_GAIN = 1e-9  # relative to the two removed legs; smaller gains may be rounding
 _ENTRIES_AT_ONCE = 4_000_000  # leg lengths held for instances with a matrix or on the globe
 _PATHS_AT_ONCE = 4096

@@ -10,8 +10,6 @@ from contextlib import suppress
 from dynaroute.service.jobs.file import JobFile
 from dynaroute.service.jobs.job import Job
 
-__all__ = ["JobArchive"]
-
 _GAP = 1.0  # least seconds between writes of a running job: at most this much is lost if the machine fails
 
 

@@ -30,8 +30,6 @@ from dynaroute.service.work.throttled_log import ThrottledLog
 from dynaroute.solving.carried_options import options_from_json, options_to_json
 from dynaroute.solving.options import SolveOptions
 
-__all__ = ["JobFile", "KeptJob", "Rescue", "copy_aside", "find_damage", "rescue_rows"]
-
 _NAME = "jobs.sqlite3"
 _VERSION = 2  # version 1 had no checksums
 _PATIENCE = 10.0  # seconds to wait for another service to release the file, since it may be stopping

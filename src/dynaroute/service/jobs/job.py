@@ -30,8 +30,6 @@ from dynaroute.solving.result import Result
 if TYPE_CHECKING:
     from dynaroute.search.search import Improvement
 
-__all__ = ["Job"]
-
 _SHORTEST = 0.1  # seconds for the rest of a search that a restart interrupted near its end
 _CONTINUED = "The search was interrupted by a restart of the service, and continued from its best routes."
 

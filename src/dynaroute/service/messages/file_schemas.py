@@ -9,8 +9,6 @@ from pydantic import BaseModel, ConfigDict, Field
 from dynaroute.service.messages.request_schemas import EXAMPLE_INSTANCE, PlanSchema
 from dynaroute.service.messages.response_schemas import ResponseSchema
 
-__all__ = ["ExportRequest", "PlanFormat", "PreviewColumn", "PreviewResponse", "PreviewSheet", "SheetKind"]
-
 PlanFormat = Literal["html", "pdf", "xlsx", "csv", "json", "geojson", "gpx", "kml"]
 SheetKind = Literal["stops", "vehicles", "other"]
 

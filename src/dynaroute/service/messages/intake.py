@@ -13,8 +13,6 @@ from dynaroute.base.errors import Where
 from dynaroute.service.messages.readers import Reader
 from dynaroute.service.messages.refusals import RequestError, make_busy_error
 
-__all__ = ["Intake"]
-
 _FAIR_SECONDS = 1.0  # granted to every body, however many requests there are
 # in bytes
 _SMALL_BODY = 16_000  # parsed at once, because another process would take longer

@@ -10,8 +10,6 @@ from python_multipart.multipart import MultipartParser, parse_options_header
 
 from dynaroute.service.messages.refusals import RequestError
 
-__all__ = ["FormField", "read_form"]
-
 _MOST_PARTS = 32
 
 

@@ -17,8 +17,6 @@ from dynaroute.formats.tables.words import STOPS, VEHICLES
 from dynaroute.formats.text import decode_text
 from dynaroute.service.messages.file_schemas import PreviewColumn, PreviewResponse, PreviewSheet, SheetKind
 
-__all__ = ["TableFile", "preview_table"]
-
 _MOST_ROWS = 12
 _MOST_COLUMNS = 100
 _LONGEST_CELL = 80

@@ -22,8 +22,6 @@ from typing import Any, TypeVar
 from dynaroute.base.errors import DynarouteError
 from dynaroute.service.messages.refusals import make_large_error
 
-__all__ = ["ParsingOutcome", "Reader", "keep_reading"]
-
 Value = TypeVar("Value")
 Parse = Callable[[bytes], Any]
 

@@ -36,22 +36,6 @@ from dynaroute.service.messages.request_schemas import MOST_NEW_CUSTOMERS, BodyO
 from dynaroute.service.messages.sizes import ReadingLimits
 from dynaroute.service.messages.uploads import TEXT_TABLES, Upload, read_text, refuse_options_of_tables
 
-__all__ = [
-    "FORM",
-    "JSON",
-    "SUFFIXES",
-    "Judgement",
-    "Problem",
-    "read_export",
-    "read_insertion",
-    "read_judgement",
-    "read_plan_of",
-    "read_problem",
-    "read_request",
-    "read_solvable_problem",
-    "read_table_file",
-]
-
 JSON = "application/json"
 FORM = "multipart/form-data"
 SUFFIXES = {JSON: ".json", "text/csv": ".csv", "text/plain": ".vrp"}

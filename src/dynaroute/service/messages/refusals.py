@@ -18,17 +18,6 @@ from dynaroute.service.messages.response_schemas import (
     ViolationSchema,
 )
 
-__all__ = [
-    "INTERNAL",
-    "RequestError",
-    "describe_error",
-    "make_busy_error",
-    "make_invalid_error",
-    "make_large_error",
-    "make_unavailable_error",
-    "to_response",
-]
-
 _LONGEST_TEXT = 1_000
 
 

@@ -11,8 +11,6 @@ from starlette.responses import Response
 
 from dynaroute.service.messages.refusals import make_large_error
 
-__all__ = ["reply", "reply_json", "write_json"]
-
 _AT_ONCE = 1_000  # plain values that are written in one go
 
 

@@ -8,8 +8,6 @@ from typing import Any
 from dynaroute.base.errors import OptionError
 from dynaroute.solving.options import DECLARATIONS, USUAL_TIME_LIMIT, Decoding, Improve, SolveOptions
 
-__all__ = ["can_be_solved_together", "choose_options", "count_work", "refuse_excess"]
-
 _FILLED_IN = (
     *(entry.name for entry in fields(Decoding)),
     *("improve", "time_limit", "total_time", "iterations", "seed"),

@@ -8,29 +8,6 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from dynaroute.base.vocabulary import ViolationKind
 
-__all__ = [
-    "MOST_VIOLATIONS",
-    "CheckResponse",
-    "EarlierDepartureSchema",
-    "ErrorResponse",
-    "FaultPlaceSchema",
-    "HealthResponse",
-    "ImprovementSchema",
-    "InsertResponse",
-    "InsertionSchema",
-    "JobResponse",
-    "JobState",
-    "ModelSchema",
-    "ModelsResponse",
-    "PlanErrorResponse",
-    "ResponseSchema",
-    "SolveResponse",
-    "TimetableRouteSchema",
-    "TimingSchema",
-    "TracePoint",
-    "ViolationSchema",
-]
-
 MOST_VIOLATIONS = 1_000  # listed; the others are only counted
 
 JobState = Literal["queued", "running", "finished", "stopped", "failed"]

@@ -16,8 +16,6 @@ from dynaroute.formats.tables.cells.workbook import find_excess
 from dynaroute.problem.instance import Instance
 from dynaroute.service.messages.refusals import make_large_error
 
-__all__ = ["ReadingLimits"]
-
 _PARTS_PER_CUSTOMER = 64  # keys, objects or cells per customer; far more than needed
 _FEW_LISTS = 250_000  # always allowed, whatever the size of instances
 _LINES_PER_CUSTOMER = 8  # allows for sections, comments, empty lines and addresses of several lines

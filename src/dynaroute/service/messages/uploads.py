@@ -23,8 +23,6 @@ from dynaroute.problem.instance import Instance
 from dynaroute.problem.measures import parse_speed
 from dynaroute.service.messages.sizes import ReadingLimits
 
-__all__ = ["TEXT_TABLES", "Upload", "read_text", "refuse_options_of_tables"]
-
 TEXT_TABLES = (".csv", ".tsv", ".txt")
 
 

@@ -30,8 +30,6 @@ from dynaroute.service.web.openapi import describe_api
 from dynaroute.service.web.page_files import make_page_router
 from dynaroute.service.work.service import Service
 
-__all__ = ["make_application"]
-
 _METHODS = ("GET", "POST", "DELETE")
 
 

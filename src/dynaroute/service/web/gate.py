@@ -20,8 +20,6 @@ from dynaroute.service.settings import PREFIX
 from dynaroute.service.work.service import Service
 from dynaroute.service.work.streams import name_client
 
-__all__ = ["Gate", "Origins"]
-
 # Probes may use any host name.
 _PROBES = ("/healthz", "/readyz")
 # Probes, and browsers that open the page, cannot send a token, and find no secrets there.

@@ -17,8 +17,6 @@ from starlette.responses import Response
 from dynaroute.service.messages.refusals import RequestError
 from dynaroute.service.settings import ServiceSettings
 
-__all__ = ["make_content_policy", "make_page_router"]
-
 FOLDER = Path(__file__).parents[1] / "page"
 _CONTENT_POLICY = "default-src 'self'; base-uri 'none'; object-src 'none'; form-action 'self'; frame-ancestors 'none'"
 

@@ -14,8 +14,6 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from dynaroute.service.messages.refusals import RequestError, to_response
 from dynaroute.service.work.connections import Connections
 
-__all__ = ["make_protocol"]
-
 _CLOSE = (b"connection", b"close")
 _AT_ONCE = struct.pack("ii", 1, 0)  # linger for 0 seconds
 _NOT_HTTP = RequestError(HTTPStatus.BAD_REQUEST, "http", "this is not HTTP/1.1.", remedy="Send a well-formed request.")

@@ -21,8 +21,6 @@ from dynaroute.service.work.connections import ACCEPTED_AT_ONCE
 from dynaroute.service.work.engine import check_device
 from dynaroute.service.work.service import Service
 
-__all__ = ["serve"]
-
 _KEEP_ALIVE = 5  # seconds that an idle connection is kept
 _CLOSING_SECONDS = 0.5  # seconds in which new, and then existing, clients are told that the service stops
 _QUEUED_CONNECTIONS = 1_024  # connections that the system queues until they are accepted

@@ -22,8 +22,6 @@ from dynaroute.service.messages.response_schemas import TimingSchema
 from dynaroute.solving.options import SolveOptions
 from dynaroute.solving.result import Result
 
-__all__ = ["Batcher", "Solved"]
-
 SolveBatch = Callable[[Sequence[Instance], SolveOptions], list[Result]]
 
 

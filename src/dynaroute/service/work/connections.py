@@ -7,8 +7,6 @@ from typing import Protocol
 
 from dynaroute.service.work.throttled_log import ThrottledLog
 
-__all__ = ["ACCEPTED_AT_ONCE", "Connection", "Connections", "afford_connections"]
-
 ACCEPTED_AT_ONCE = 32  # connections that the event loop accepts at a time
 _SPARE_HANDLES = 64 + 3 * ACCEPTED_AT_ONCE  # for files, libraries, jobs on disk, and connections not yet counted
 _FEWEST = 16

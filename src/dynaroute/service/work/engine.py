@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from dynaroute.search.gpu.devices import KernelDevice
     from dynaroute.search.search import Improvement
 
-__all__ = ["Engine", "check_device", "describe_improvement", "describe_result"]
-
 _LOG = logging.getLogger("dynaroute.service")
 _CERTAIN_DEVICES = ("auto", "cpu")
 _MOST_POINTS = 2_000  # in a trace

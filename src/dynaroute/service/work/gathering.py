@@ -18,8 +18,6 @@ from dynaroute.solving.result import Result
 if TYPE_CHECKING:
     from dynaroute.search.search import Improvement
 
-__all__ = ["Gathering", "SearchTogether"]
-
 
 class SearchTogether(Protocol):
     """A function that searches many instances at once, such as `search_together`."""

@@ -15,8 +15,6 @@ from typing import Any, Generic, TypeVar
 
 from dynaroute.service.messages.refusals import make_busy_error
 
-__all__ = ["PendingSearch", "SearchPool"]
-
 _NICENESS = 5
 
 Outcome = TypeVar("Outcome")

@@ -36,8 +36,6 @@ from dynaroute.solving.options import SolveOptions
 from dynaroute.solving.result import Result
 from dynaroute.weights import shipped_models
 
-__all__ = ["Metrics", "Service", "Turns"]
-
 Outcome = TypeVar("Outcome")
 
 _MOST_IN_A_ROUND = 32  # requests per round of the event loop; fewer would make smaller batches

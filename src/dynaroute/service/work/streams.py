@@ -10,8 +10,6 @@ from starlette.types import Receive, Scope, Send
 
 from dynaroute.service.messages.refusals import RequestError, make_busy_error
 
-__all__ = ["Streams", "name_client"]
-
 _RETRY_SECONDS = 10.0  # seconds
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import logging
 import time
 
-__all__ = ["ThrottledLog"]
-
 _MINUTE = 60.0
 _LOG = logging.getLogger("dynaroute.service")
 

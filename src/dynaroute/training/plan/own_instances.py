@@ -17,8 +17,6 @@ from dynaroute.draw.drawing import fill_unit_square, make_training_batch
 if TYPE_CHECKING:
     from dynaroute.formats.collection import Collection
 
-__all__ = ["InstanceFiles", "OwnInstancesTask"]
-
 _AS_THEY_ARE, _PERMUTED = 0, 1  # rules for demands; 2: resampled from the instance's own
 
 

@@ -23,20 +23,6 @@ from dynaroute.model.policy import Policy
 from dynaroute.model.rules import Outlook
 from dynaroute.model.state import find_feasible
 
-__all__ = [
-    "KnownSteps",
-    "ReplayLayout",
-    "ReplaySize",
-    "RouteStarts",
-    "Segments",
-    "Solutions",
-    "WholeSize",
-    "count_parts",
-    "count_steps",
-    "estimate_bytes",
-    "sum_steps",
-]
-
 _PART_OF_GPU = 0.6  # of the available memory; what is kept for the backward pass is not all that is used
 _ON_CPU = 4 << 30
 

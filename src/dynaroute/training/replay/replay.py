@@ -42,15 +42,6 @@ from dynaroute.training.replay.layout import (
 )
 from dynaroute.training.replay.whole import replay_pointer, replay_whole
 
-__all__ = [
-    "REPLAYS",
-    "find_fixed_size",
-    "replay_log_probabilities",
-    "route_log_probabilities",
-    "run_layer",
-]
-
-
 ParallelReplay: TypeAlias = Callable[[Policy, Solutions, torch.dtype | None], Tensor]
 
 

@@ -16,8 +16,6 @@ from dynaroute.model.policy import Policy
 from dynaroute.model.state import find_feasible
 from dynaroute.training.replay.layout import KnownSteps, Solutions, count_steps, sum_steps
 
-__all__ = ["replay_pointer", "replay_whole"]
-
 _NUMBERS_AT_ONCE = {"cpu": 1 << 22, "cuda": 1 << 28}  # elements in the largest array of a pointer network's replay
 
 

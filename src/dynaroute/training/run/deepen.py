@@ -14,8 +14,6 @@ from dynaroute.model.encoder import AttentionLayer
 from dynaroute.model.packing import Packing
 from dynaroute.model.policy import Policy
 
-__all__ = ["deepen"]
-
 _SIZES = (10, 120)
 _INSTANCES = 512  # on whose embeddings a new layer is fitted to the identity
 _STEPS, _ROWS, _RATE = 1200, 1024, 2e-3

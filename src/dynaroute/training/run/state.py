@@ -23,20 +23,6 @@ from dynaroute.model import ModelCard
 from dynaroute.training.files import replace_file
 from dynaroute.training.plan.plan import TrainingPlan
 
-__all__ = [
-    "CHECKPOINT_REMEDY",
-    "Budget",
-    "Outcome",
-    "RunProgress",
-    "RunState",
-    "describe_model",
-    "load_checkpoint",
-    "require_finite",
-    "require_unchanged",
-    "save_checkpoint",
-    "wrong_record",
-]
-
 _VERSION = 2  # version 1 had no checksum
 _CHECKSUM = "checksum"
 CHECKPOINT_REMEDY = (

@@ -19,17 +19,6 @@ from dynaroute.training.plan.own_instances import InstanceFiles
 from dynaroute.training.step.baselines import evaluating
 from dynaroute.training.step.instances import InstanceSource
 
-__all__ = [
-    "VALIDATION_SEED",
-    "PublishedValidation",
-    "RelativeValidation",
-    "Validation",
-    "draw_validation",
-    "draw_validation_with_rules",
-    "measure_greedy_length",
-    "read_validation",
-]
-
 VALIDATION_SEED = 4321  # models are selected on this set, and reported on that of seed 1234
 
 

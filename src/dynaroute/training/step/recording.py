@@ -17,16 +17,6 @@ from dynaroute.training.replay.replay import find_fixed_size
 from dynaroute.training.step.reinforce import PolicyUpdate
 from dynaroute.training.step.update_input import UpdateInput
 
-__all__ = [
-    "ByLength",
-    "ByRoutes",
-    "GraphedUpdate",
-    "RecordingError",
-    "choose_recording",
-    "record",
-    "record_if_possible",
-]
-
 _MOST_RECORDINGS = 8
 _ROOM = 1.06  # size of a new recording, relative to what a step needs
 _STEPS = 4  # the number of steps of a recording is a multiple of this

@@ -26,17 +26,6 @@ from dynaroute.training.step.optimiser import Optimiser
 from dynaroute.training.step.statistics import ConstructionByStatistics
 from dynaroute.training.step.update_input import UpdateInput, spread_entropy, weigh_sizes
 
-__all__ = [
-    "Learner",
-    "PolicyUpdate",
-    "Replay",
-    "StepReport",
-    "choose_construction",
-    "reinforce_loss",
-    "sample_solutions",
-    "train_step",
-]
-
 _WEIGHED_TOGETHER = (
     16  # solutions with total weight 1 in the backward pass; with fewer, half precision loses small gradients
 )

@@ -13,8 +13,6 @@ from dynaroute.construct.choose import Chooser
 from dynaroute.model.packing import Packing
 from dynaroute.model.policy import Policy
 
-__all__ = ["ConstructionByStatistics", "StillPolicy"]
-
 
 class StillPolicy:
     """An evaluation-mode policy that normalises like one in training does on a batch.

@@ -10,8 +10,6 @@ from torch import Tensor
 from dynaroute.batch import InstanceBatch, RouteBatch
 from dynaroute.training.replay.layout import RouteStarts
 
-__all__ = ["UpdateInput", "spread_entropy", "usual_entropy", "weigh_sizes"]
-
 _USUAL_CUSTOMERS = 100
 _MOST_ENTROPY = 0.1
 

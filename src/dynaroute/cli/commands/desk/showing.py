@@ -12,16 +12,6 @@ if TYPE_CHECKING:
     from dynaroute.desk.visits import Visit
     from dynaroute.problem.instance import Instance
 
-__all__ = [
-    "PlanArgument",
-    "TimeLimitOption",
-    "show_change",
-    "show_minutes",
-    "show_minutes_changed",
-    "show_name",
-    "show_visit",
-]
-
 from pathlib import Path
 
 PlanArgument = Annotated[

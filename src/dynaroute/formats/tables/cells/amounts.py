@@ -18,19 +18,6 @@ from dynaroute.formats.tables.cells.cells import Kind
 from dynaroute.formats.tables.cells.units import Unit, find_unit
 from dynaroute.formats.text import shorten
 
-__all__ = [
-    "BARE_NUMBER",
-    "Amounts",
-    "Entry",
-    "Notation",
-    "find_evidence",
-    "is_blank",
-    "read_amounts",
-    "read_plain",
-    "split_unit",
-    "tidy",
-]
-
 Notation = Literal["point", "comma"]  # which of the two is the decimal separator
 
 BARE_NUMBER = re.compile(r"[0-9]+(?:[.,][0-9]+)?")

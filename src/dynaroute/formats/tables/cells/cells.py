@@ -8,8 +8,6 @@ from typing import Literal
 
 from dynaroute.base.errors import Where
 
-__all__ = ["Grid", "Kind", "Row", "name_column"]
-
 # What a spreadsheet says about a cell. In text files numbers are "text", because their notation is not known yet.
 Kind = Literal["text", "number", "percent", "date", "time", "truth", "error", "formula"]
 

@@ -9,8 +9,6 @@ from xml.parsers import expat
 
 from dynaroute.base.errors import FormatError
 
-__all__ = ["MOST_ROWS", "SheetMarks", "read_marks"]
-
 MOST_ROWS, _MOST_COLUMNS = 1_048_576, 16_384  # the limits of the format
 _MOST_MERGED = 100_000  # merged cells that are remembered
 _CELL = re.compile(r"\$?([A-Z]{1,3})\$?([0-9]{1,7})")

@@ -11,8 +11,6 @@ from dynaroute.base.errors import FormatError, Where
 from dynaroute.formats.tables.cells.cells import Grid, Row
 from dynaroute.formats.text import refuse_many_pieces, shorten, split_lines
 
-__all__ = ["DELIMITERS", "choose_matrix_delimiter", "cut_text", "read_directive"]
-
 DELIMITERS = ",;\t"
 _RARE_DELIMITER = "|"
 _DIRECTIVE = re.compile(r"#\s*(capacity|name|rounding)\s*[:=](.*)", re.IGNORECASE)

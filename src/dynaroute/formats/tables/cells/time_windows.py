@@ -20,8 +20,6 @@ from dynaroute.formats.tables.words import simplify
 from dynaroute.formats.text import shorten
 from dynaroute.problem.times import format_clock, parse_time, parse_window, split_window
 
-__all__ = ["DAY", "Window", "WindowReader"]
-
 Window = tuple[float, float]
 
 DAY, NOON = 86400.0, 43200.0

@@ -6,8 +6,6 @@ import re
 from decimal import Decimal
 from typing import NamedTuple
 
-__all__ = ["Unit", "find_unit", "unit_of_heading"]
-
 
 class Unit(NamedTuple):
     """A unit of weight, volume or length, or a unit for counting things.

@@ -24,8 +24,6 @@ from dynaroute.formats.text import shorten
 if TYPE_CHECKING:
     from openpyxl.workbook import Workbook
 
-__all__ = ["cut_sheets", "cut_workbook", "find_excess", "list_sheets", "refuse_other_kinds"]
-
 _BYTES_OF_XML = 10  # bytes of memory for each byte of XML while it is read, which allows 200 MB of XML
 _BYTES_OF_CELL = 200
 _PADDED = re.compile("0+")  # a number format that shows 7 as 007

@@ -32,8 +32,6 @@ from dynaroute.service.web.openapi import (
 )
 from dynaroute.service.work.service import Service
 
-__all__ = ["make_files_router", "preview"]
-
 _NO_NAME = re.compile(r"[^\w.-]+")
 
 

@@ -20,8 +20,6 @@ from dynaroute.service.web.openapi import EVENTS_ANSWER, JOB_ANSWER, SOLVE_BODY,
 from dynaroute.service.work.service import Service
 from dynaroute.service.work.streams import name_client
 
-__all__ = ["count_seen", "make_jobs_router", "stream_events"]
-
 JobIdentifier = Annotated[str, Path(alias="id", description="The id returned by POST /v1/jobs.", max_length=64)]
 LastEventIdentifier = Annotated[
     str | None, Header(description="The last event received; earlier ones are not sent again.")

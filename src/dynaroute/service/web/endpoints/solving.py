@@ -51,8 +51,6 @@ from dynaroute.service.web.openapi import (
 )
 from dynaroute.service.work.service import Service
 
-__all__ = ["cancel_with_client", "convert", "insert", "judge", "make_solving_router", "receive_problem"]
-
 READING_FAILURES = (400, 401, 408, 413, 415, 422, 429, 503)
 Value = TypeVar("Value")
 

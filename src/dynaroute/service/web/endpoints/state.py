@@ -15,8 +15,6 @@ from dynaroute.service.web.openapi import METRICS_ANSWER, describe_failures
 from dynaroute.service.work.service import Service
 from dynaroute.weights import find_model, shipped_models
 
-__all__ = ["make_state_router"]
-
 
 def make_state_router(service: Service) -> APIRouter:
     """Make the endpoints."""
