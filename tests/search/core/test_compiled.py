@@ -62,7 +62,7 @@ def test_the_folder_is_named_and_used() -> None:
 
 
 def _find_source() -> str:
-    return str(Path(dynaroute.__file__).parents[2])
+    return str(Path(dynaroute.__file__).parents[1])
 
 
 @pytest.fixture
@@ -79,9 +79,14 @@ def package(tmp_path: Path) -> Path:
     return package
 
 
-def start(package: Path, **variables: str) -> subprocess.Popen[str]:
+def make_settings(package: Path) -> dict[str, str]:
+    """The environment in which the package finds no other copy of itself and no folder for code."""
     settings = {name: value for name, value in os.environ.items() if name not in ("NUMBA_CACHE_DIR", "PYTHONPATH")}
-    settings |= {"PYTHONPATH": str(package.parent), "HOME": str(package.parent), **variables}
+    return settings | {"PYTHONPATH": str(package.parent), "HOME": str(package.parent)}
+
+
+def start(package: Path, **variables: str) -> subprocess.Popen[str]:
+    settings = make_settings(package) | variables
     # no bytecode: an edit of the same length in the same second would not be noticed
     command = [sys.executable, "-B", "-c", PROGRAM]
     return subprocess.Popen(command, env=settings, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -157,8 +162,7 @@ def test_code_for_other_types_is_not_taken(package: Path) -> None:
     """As it would be if two processes wrote to one file at once."""
     run(package)
     program = PROGRAM.replace("call(1)", "call(1.5)")
-    settings = {**os.environ, "PYTHONPATH": str(package.parent)}
-    subprocess.run([sys.executable, "-c", program], env=settings, check=True, capture_output=True)
+    subprocess.run([sys.executable, "-c", program], env=make_settings(package), check=True, capture_output=True)
     (folder,) = list_folders(package)
     one, other = sorted(folder.glob("caller.call-*.nbc"))
     shutil.copy(other, one)

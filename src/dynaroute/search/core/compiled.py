@@ -20,9 +20,11 @@ import numba
 import numpy as np
 from numba.core import ir, types
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
+from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import FunctionPass, register_pass
 from numba.core.ir_utils import get_definition, guard
+from numba.core.registry import CPUDispatcher
 from numba.core.untyped_passes import RewriteSemanticConstants
 from numba.misc.appdirs import AppDirs
 from numpy.typing import NDArray
@@ -199,18 +201,103 @@ def _find_length(value: Any, code: Any, arguments: Any) -> int | None:
     return len(own) if isinstance(own, types.BaseTuple) else None
 
 
+class _PartLibrary(JITCodeLibrary):
+    """The code of a function as others call it: neither optimised as a whole nor turned into machine code by itself."""
+
+    def finalize(self) -> None:
+        self._finalized = True
+
+    @property
+    def codegen(self) -> Any:
+        return self
+
+    def set_env(self, name: str, environment: Any) -> None:
+        """Set nothing: only code that Python calls has an environment."""
+
+    def get_pointer_to_function(self, name: str) -> int:
+        return 0
+
+    def list_parts(self) -> Iterator[Any]:
+        """All the code that this one calls."""
+        for library in self._linking_libraries:
+            yield library
+            if isinstance(library, _PartLibrary):
+                yield from library.list_parts()
+
+
+class _WholeLibrary(_PartLibrary):
+    """The code of a function that Python calls, with all that it calls: optimised once."""
+
+    def finalize(self) -> None:
+        self._linking_libraries = list(dict.fromkeys(self.list_parts()))
+        JITCodeLibrary.finalize(self)
+
+    @property
+    def codegen(self) -> Any:
+        return self._codegen
+
+    def get_pointer_to_function(self, name: str) -> int:
+        return int(JITCodeLibrary.get_pointer_to_function(self, name))
+
+
+@register_pass(mutates_CFG=False, analysis_only=False)
+class _MakeLibrary(FunctionPass):
+    """Decides where the code of a function goes."""
+
+    _name = "dynaroute_make_library"
+
+    def __init__(self) -> None:
+        FunctionPass.__init__(self)
+
+    def run_pass(self, state: Any) -> bool:
+        kind = _PartLibrary if state.flags.no_cpython_wrapper else _WholeLibrary
+        state.library = kind(state.targetctx.codegen(), state.func_id.func_qualname)
+        state.library.enable_object_caching()
+        return True
+
+
 class _Compiler(CompilerBase):
     """Numba's compiler for machine code, which reads switches first."""
 
     def define_pipelines(self) -> list[Any]:
         passes = DefaultPassBuilder.define_nopython_pipeline(self.state)
         passes.add_pass_after(_ReadSwitches, RewriteSemanticConstants)
+        passes.add_pass_after(_MakeLibrary, _ReadSwitches)
         passes.finalize()
         return [passes]
 
 
+class _Dispatcher(CPUDispatcher):
+    """Compiles a function twice if need be: with all that it calls for Python, and as a part of others.
+
+    Numba would optimise each function alone, and again with each one that calls it, directly or not; that takes four
+    times as long in all. Only what Python calls is kept on disk, and parts are compiled once for all sizes of whole
+    numbers.
+    """
+
+    def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
+        super().__init__(function, targetoptions=options, pipeline_class=_Compiler)
+        options = options | {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+        self._part = CPUDispatcher(function, targetoptions=options, pipeline_class=_Compiler)
+
+    def get_call_template(self, args: Any, kws: Any) -> Any:
+        return self._part.get_call_template([_widen(each) for each in args], kws)
+
+    def get_overload(self, sig: Any) -> Any:
+        return self._part.get_overload(sig)
+
+
+def _widen(kind: Any) -> Any:
+    """The type for which a part is compiled: one size of whole numbers, and no version for single values."""
+    general = types.unliteral(kind)
+    is_signed = isinstance(general, types.Integer) and getattr(general, "signed", False)
+    return types.int64 if is_signed else general
+
+
 def _compile(function: _Function, options: dict[str, Any]) -> _Function:
-    dispatcher = numba.njit(pipeline_class=_Compiler, **options)(function)
+    if getattr(numba.config, "DISABLE_JIT", False):
+        return function
+    dispatcher: Any = _Dispatcher(function, {"nopython": True, **options})
     with suppress(RuntimeError):  # no cache folder
         dispatcher._cache = _Cache(function)  # like `cache=True`, but in our folder
     return cast(_Function, dispatcher)
