@@ -50,7 +50,7 @@ KERNELS: tuple[Any, ...] = (
 
 def improve(name: str, instance: Instance, start: Solution) -> Solution:
     if name in IMPROVERS:
-        return IMPROVERS[name].improve([instance], [start], 2)[0]
+        return IMPROVERS[name]().improve([instance], [start], threads=2)[0]
     request = BatchSearchRequest([instance], begin=lambda: Stopping(iterations=500), find_start=lambda *_: start)
     return search_side_by_side(request, 2)[0].solution
 
@@ -73,9 +73,9 @@ def test_tensors_are_improved_like_solutions(name: str) -> None:
     instances = draw_paper_set(20, 3, np.random.default_rng(1)).instances()
     batch = InstanceBatch.from_instances(instances)
     starts = [build_by_savings(instance) for instance in instances]
-    improved = IMPROVERS[name].improve_tensors(batch, RouteBatch.from_solutions(starts, batch), 1)
+    improved = IMPROVERS[name]().improve_tensors(batch, RouteBatch.from_solutions(starts, batch), threads=1)
     assert [each.routes for each in improved.to_solutions(batch)] == [
-        each.routes for each in IMPROVERS[name].improve(instances, starts, 1)
+        each.routes for each in IMPROVERS[name]().improve(instances, starts, threads=1)
     ]
 
 

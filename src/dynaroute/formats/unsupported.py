@@ -62,7 +62,7 @@ class Request(NamedTuple):
     role: str = ""
 
 
-_NOTHING = frozenset(map(simplify, NOTHING.split(",")))
+_NOTHING = frozenset(NOTHING.split(", "))
 _KINDS: dict[Owner, tuple[Kind, ...]] = {"problem": OF_PROBLEMS, "stops": OF_STOPS, "vehicles": OF_VEHICLES}
 _LOADS = frozenset(("weight", "pounds", "volume", "pieces", "pallets", "boxes"))
 _CLOCK = re.compile(r"\b[0-9]{1,2}(?::[0-9]{2}|\s*(?:uhr|h|am|pm)\b)", re.IGNORECASE)

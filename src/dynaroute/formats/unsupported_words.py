@@ -348,8 +348,8 @@ NUMBERING = (  # what tells one time window of a stop from another
     "primero, primera, segundo, segunda, otro, otra, mañana, tarde, lunes, martes, miércoles, jueves, viernes, "
     "sábado, domingo"
 )
-NOTHING = (
-    "n/a, na, nan, none, null, nil, any, all, every, normal, regular, standard, default, nothing, tbd, k.a., keine,"
+NOTHING = (  # as `simplify` writes them
+    "n a, na, nan, none, null, nil, any, all, every, normal, regular, standard, default, nothing, tbd, k a, keine,"
     " kein, keiner, alle, alles, egal, beliebig, nichts, aucun, aucune, tous, toutes, tout, rien, ninguno, ninguna,"
     " todos, todas, nada, cualquiera"
 )

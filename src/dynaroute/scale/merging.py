@@ -8,8 +8,7 @@ from dataclasses import replace
 
 from dynaroute.base.errors import FileError, OptionError, SolutionError, Where, merge_notes
 from dynaroute.scale.engines.engine import WorkersNow
-from dynaroute.scale.input.opening import open_source
-from dynaroute.scale.input.sources import BatchInput
+from dynaroute.scale.input.opening import BatchInput, open_source
 from dynaroute.scale.manifest import OF_INPUT, Manifest
 from dynaroute.scale.output.parts import SUMMARY, Parts, name_part
 from dynaroute.scale.output.summary import BatchSummary

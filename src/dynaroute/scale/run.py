@@ -14,8 +14,7 @@ from dynaroute.base.errors import DynarouteError, FileError, FormatError, Soluti
 from dynaroute.scale.engines.devices import name_kind
 from dynaroute.scale.engines.engine import BatchEngine, WorkersNow
 from dynaroute.scale.first_routes import are_built_apart
-from dynaroute.scale.input.opening import open_source
-from dynaroute.scale.input.sources import BatchInput
+from dynaroute.scale.input.opening import BatchInput, open_source
 from dynaroute.scale.manifest import Manifest, Shard
 from dynaroute.scale.output.parts import MANIFEST, SUMMARY, Parts, find_gaps
 from dynaroute.scale.output.summary import BatchSummary

@@ -12,7 +12,7 @@ from dynaroute.problem.impossible import refuse_impossible
 from dynaroute.problem.instance import Instance
 from dynaroute.scale.engines.devices import name_device
 from dynaroute.scale.first_routes import are_built_apart, build_first_routes, search_from_first_routes
-from dynaroute.scale.input.sources import BatchInput
+from dynaroute.scale.input.opening import BatchInput
 from dynaroute.scale.output.outcomes import RowOutcome
 from dynaroute.scale.output.parts import Parts
 from dynaroute.scale.output.tally import Tally

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Literal, Protocol
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from dynaroute.base.vocabulary import Objective
 from dynaroute.search.rules import RulesCode
 
 if TYPE_CHECKING:
-    from dynaroute.batch import InstanceBatch, RouteBatch
+    from dynaroute.batch import RouteBatch
     from dynaroute.problem.instance import Instance
     from dynaroute.problem.solution import Solution
 
@@ -17,65 +17,34 @@ UsualCode = Literal["2opt", "local", "search", "large", "teams", "limits"]  # la
 MachineCode = UsualCode | RulesCode
 
 
-class Improver(Protocol):
-    """A method that improves the feasible routes of plain instances and ends by itself, when no move gains."""
+class Improver(NamedTuple):
+    """A method that improves the feasible routes of plain instances and ends by itself, when no move gains.
 
-    def improve(
-        self,
-        instances: Sequence[Instance],
-        solutions: Sequence[Solution],
-        threads: int | None = None,
-        is_time_up: Callable[[], bool] | None = None,
-    ) -> list[Solution]:
-        """Improve a solution of each instance, on this many threads or all cores, until the time is up."""
-        ...
+    Attributes
+    ----------
+    improve
+        Improves a solution of each instance, on `threads` or all cores, until `is_time_up`.
+    improve_tensors
+        Improves the solutions of a batch, on `threads` or all cores.
+    """
 
-    def improve_tensors(self, batch: InstanceBatch, routes: RouteBatch, threads: int | None = None) -> RouteBatch:
-        """Improve the solutions of a batch, on this many threads or all cores."""
-        ...
+    improve: Callable[..., list[Solution]]
+    improve_tensors: Callable[..., RouteBatch]
 
 
-class _TwoOpt:
-    """2-opt within each route."""
+def _load_two_opt() -> Improver:
+    from dynaroute.search.local.two_opt import improve_by_two_opt, improve_routes_by_two_opt
 
-    def improve(
-        self,
-        instances: Sequence[Instance],
-        solutions: Sequence[Solution],
-        threads: int | None = None,
-        is_time_up: Callable[[], bool] | None = None,
-    ) -> list[Solution]:
-        from dynaroute.search.local.two_opt import improve_by_two_opt
-
-        return improve_by_two_opt(instances, solutions, threads=threads, is_time_up=is_time_up)
-
-    def improve_tensors(self, batch: InstanceBatch, routes: RouteBatch, threads: int | None = None) -> RouteBatch:
-        from dynaroute.search.local.two_opt import improve_routes_by_two_opt
-
-        return improve_routes_by_two_opt(batch, routes, threads=threads)
+    return Improver(improve_by_two_opt, improve_routes_by_two_opt)
 
 
-class _LocalSearch:
-    """Local search within and between routes."""
+def _load_local_search() -> Improver:
+    from dynaroute.search.local.local_search import improve_by_local_search, improve_routes_by_local_search
 
-    def improve(
-        self,
-        instances: Sequence[Instance],
-        solutions: Sequence[Solution],
-        threads: int | None = None,
-        is_time_up: Callable[[], bool] | None = None,
-    ) -> list[Solution]:
-        from dynaroute.search.local.local_search import improve_by_local_search
-
-        return improve_by_local_search(instances, solutions, threads=threads, is_time_up=is_time_up)
-
-    def improve_tensors(self, batch: InstanceBatch, routes: RouteBatch, threads: int | None = None) -> RouteBatch:
-        from dynaroute.search.local.local_search import improve_routes_by_local_search
-
-        return improve_routes_by_local_search(batch, routes, threads=threads)
+    return Improver(improve_by_local_search, improve_routes_by_local_search)
 
 
-IMPROVERS: dict[str, Improver] = {"2opt": _TwoOpt(), "local": _LocalSearch()}
+IMPROVERS: dict[str, Callable[[], Improver]] = {"2opt": _load_two_opt, "local": _load_local_search}
 
 
 def needs_limits(instance: Instance, objective: Objective | None) -> bool:
@@ -92,7 +61,7 @@ def load_machine_code(wanted: Iterable[MachineCode]) -> None:
 def _load(code: MachineCode) -> None:
     if code in IMPROVERS:
         instance, solution = _make_tiny_example()
-        IMPROVERS[code].improve([instance], [solution], 1)
+        IMPROVERS[code]().improve([instance], [solution], threads=1)
     elif code == "limits":
         from dynaroute.search.with_limits.search import load_machine_code_of_fleets
 

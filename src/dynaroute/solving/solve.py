@@ -321,12 +321,12 @@ def _construct_small(
 
 def _improve(built: Sequence[Result], options: SolveOptions, observers: Observers) -> list[Result]:
     """Improve all built routes together, until cancelled."""
-    improver = IMPROVERS.get(options.improver)
-    if improver is None or not built:
+    if options.improver not in IMPROVERS or not built:
         return list(built)
     began = time.perf_counter()
     instances, solutions = [result.instance for result in built], [result.solution for result in built]
-    improved = improver.improve(instances, solutions, options.threads, observers.is_cancelled)
+    improve = IMPROVERS[options.improver]().improve
+    improved = improve(instances, solutions, threads=options.threads, is_time_up=observers.is_cancelled)
     share = (time.perf_counter() - began) / len(built)
     return [
         _report_improvement(before, after, share, options.improver)

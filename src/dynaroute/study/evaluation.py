@@ -192,8 +192,9 @@ def _measure_policy(instances: Sequence[Instance], options: SolveOptions, observ
 
 
 def _improve(built: BuiltRoutes, options: SolveOptions) -> RouteBatch:
-    improver = IMPROVERS.get(options.improver)
-    return built.routes if improver is None else improver.improve_tensors(built.batch, built.routes, options.threads)
+    if options.improver not in IMPROVERS:
+        return built.routes
+    return IMPROVERS[options.improver]().improve_tensors(built.batch, built.routes, threads=options.threads)
 
 
 def _pick_some(count: int) -> slice:

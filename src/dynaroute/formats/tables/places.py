@@ -1,14 +1,21 @@
-"""Warn of places that are probably wrong: far from all others, or with latitude and longitude swapped."""
+"""Warn of places that are probably wrong: far from all others, or with latitude and longitude swapped.
+
+land.bin says which places on the globe are land, without the far south. It has a bit for each half degree of latitude
+(from the north) and longitude (from the west), which is set if any square kilometre in there is land. The bits are
+compressed with zlib and come from GLOBE, NOAA's elevations, which are in the public domain.
+"""
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Set
+from functools import cache
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dynaroute.base.errors import warn_of_each, warn_of_input
-from dynaroute.formats.tables.land import are_on_land
 from dynaroute.formats.tables.words import Language
 from dynaroute.problem.instance import Instance
 from dynaroute.problem.lengths import great_circle
@@ -18,6 +25,8 @@ _TIMES = 10  # times the median distance
 _FEWEST_PLACES = 4
 _WIDEST_TOUR = 3.0  # degrees
 _EUROPE = ((34.0, 72.0), (-25.0, 45.0))  # latitudes and longitudes
+_CELLS = 2  # of land.bin, per degree
+_FAR_SOUTH = -60.0  # degrees; Antarctica begins there
 
 
 def warn_of_odd_places(instance: Instance, languages: Set[Language], source: str) -> None:
@@ -90,3 +99,25 @@ def _in_europe(places: NDArray[np.float64]) -> NDArray[np.bool_]:
     latitudes, longitudes = places.T
     is_inside = (latitudes >= south) & (latitudes <= north) & (longitudes >= west) & (longitudes <= east)
     return np.asarray(is_inside)
+
+
+def are_on_land(places: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Whether there is land within half a degree of each place, so that a customer can be there.
+
+    Parameters
+    ----------
+    places
+        (n, 2) latitudes and longitudes; a latitude beyond the poles is not on land.
+    """
+    is_possible = np.abs(places) <= (90.0, 180.0)
+    latitudes, longitudes = np.where(is_possible, places, 0.0).T
+    land = _load_land()
+    rows = np.minimum(((90.0 - latitudes) * _CELLS).astype(int), len(land) - 1)
+    columns = ((longitudes + 180.0) * _CELLS).astype(int) % land.shape[1]
+    return np.asarray(land[rows, columns] & is_possible.all(axis=1) & (latitudes > _FAR_SOUTH))
+
+
+@cache
+def _load_land() -> NDArray[np.bool_]:
+    packed = np.frombuffer(zlib.decompress(Path(__file__).with_name("land.bin").read_bytes()), dtype=np.uint8)
+    return np.unpackbits(packed).astype(bool).reshape(180 * _CELLS, 360 * _CELLS)

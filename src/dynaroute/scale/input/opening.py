@@ -1,17 +1,47 @@
-"""Choose the kind of source for an address."""
+"""What a batch can read, and choosing the kind of source for an address."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Protocol
 
 from dynaroute.base.errors import FileError, FormatError, Where
 from dynaroute.formats.collection import is_instance_file
 from dynaroute.scale.input.file_sources import open_folder, open_set
 from dynaroute.scale.input.parquet_source import open_parquet
-from dynaroute.scale.input.sources import BatchInput
 from dynaroute.scale.places import find_place
+from dynaroute.scale.rows import Block, InputRow
 
 _HIDDEN = (".", "_")  # first characters of files that contain no data
+
+
+class BatchInput(Protocol):
+    """Parquet files, a folder of instances, or a set that is read as a whole.
+
+    It can be sent to other processes, without its open files.
+    """
+
+    @property
+    def address(self) -> str:
+        """The address as the user wrote it."""
+        ...
+
+    @property
+    def digest(self) -> str:
+        """A digest of its contents."""
+        ...
+
+    def __len__(self) -> int:
+        """Number of rows."""
+        ...
+
+    def prepare(self, block: Block) -> Block:
+        """Add to a block the rows that workers cannot read themselves. Called by the driver."""
+        ...
+
+    def read(self, block: Block) -> list[InputRow]:
+        """Read the rows of a prepared block; invalid ones carry an error. Called by workers."""
+        ...
 
 
 def open_source(address: str) -> BatchInput:
