@@ -16,7 +16,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from dynaroute.base.errors import UnsupportedError, Where
+from dynaroute.base.errors import UnsupportedError
 from dynaroute.problem.fleet import VehicleType
 from dynaroute.problem.instance import Instance
 from dynaroute.problem.rules import refuse_other_rules
@@ -275,10 +275,8 @@ def find_rules(instance: Instance) -> frozenset[str]:
         ("distances", _has_one_way_distances(instance), "one-way distances"),
     ):
         if is_there:
-            raise UnsupportedError(
-                f"a policy cannot handle {what}.",
-                where=Where(field=field),
-                remedy="Give a time limit, to search it on the CPU without a policy.",
+            raise UnsupportedError.about(
+                field, f"a policy cannot handle {what}.", "Give a time limit, to search it on the CPU without a policy."
             )
     found = {
         "windows": instance.windows is not None or kind.shift is not None,

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from dynaroute.base.display import show_list
-from dynaroute.base.errors import SolutionError, Where, warn_of_input
+from dynaroute.base.errors import SolutionError, warn_of_input
 from dynaroute.plans.files.table import NamedStop, find_by_id, group_stops
 from dynaroute.problem.instance import Instance
 from dynaroute.problem.solution import Solution, find_false_statements, refuse_violations
@@ -229,10 +229,8 @@ def _drop_gone(numbered: _Numbered, instance: Instance, source: str) -> KnownRou
     solution, gone, new = numbered.solution, numbered.gone, _find_new(numbered, instance)
     left = [tuple(stop for stop in route if stop not in gone) for route in solution.routes]
     if gone and not any(left):
-        raise SolutionError(
-            "no customer of the known routes is in this problem.",
-            where=Where(field="start"),
-            remedy="Is this the plan of another instance?",
+        raise SolutionError.about(
+            "start", "no customer of the known routes is in this problem.", "Is this the plan of another instance?"
         )
     if gone:
         names = list(gone.values())

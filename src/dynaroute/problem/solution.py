@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from dynaroute.base.display import LONGEST_ITEM, show_text
-from dynaroute.base.errors import SolutionError, Where
+from dynaroute.base.errors import SolutionError
 from dynaroute.base.vocabulary import ViolationKind
 from dynaroute.problem.driving import list_loads
 from dynaroute.problem.instance import Instance
@@ -342,10 +342,11 @@ def refuse_violations(violations: Sequence[Violation], whose: str = "") -> None:
     if not violations:
         return
     more = f" (and {len(violations) - 1} more)" if len(violations) > 1 else ""
-    raise SolutionError(
+    raise SolutionError.about(
+        "start",
         f"the known routes{whose} are wrong: {violations[0].message}{more}",
-        where=Where(field="start", customer=violations[0].customer),
-        remedy="dynaroute check lists everything that is wrong.",
+        "dynaroute check lists everything that is wrong.",
+        violations[0].customer,
     )
 
 
@@ -410,8 +411,9 @@ def _plain_cost(value: object) -> float:
 def _refuse_unknown(nodes: Iterable[int], size: int) -> None:
     for node in nodes:
         if not 0 <= node <= size:
-            raise SolutionError(
+            raise SolutionError.about(
+                "routes",
                 f"there is no customer {node}; customers are 1 to {size}.",
-                where=Where(field="routes", customer=node),
-                remedy="Is this solution for another instance?",
+                "Is this solution for another instance?",
+                node,
             )

@@ -9,7 +9,7 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from dynaroute.base.errors import OptionError, Where
+from dynaroute.base.errors import OptionError
 from dynaroute.base.machine import choose_device
 from dynaroute.base.stopping import OutOfTimeError, Stopping
 from dynaroute.problem.instance import Instance
@@ -124,9 +124,7 @@ def date_weights(folder: Path) -> int:
 
 
 def _move(policy: Policy, device: str) -> Policy:
-    fault = OptionError(
-        f"the device {device!r} cannot be used here.", where=Where(field="device"), remedy="Use cpu, or auto."
-    )
+    fault = OptionError.about("device", f"the device {device!r} cannot be used here.", "Use cpu, or auto.")
     if str(device).startswith("meta"):  # PyTorch's device without storage
         raise fault
     try:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dynaroute.base.errors import UnsupportedError, Where
+from dynaroute.base.errors import UnsupportedError
 from dynaroute.base.machine import choose_device
 from dynaroute.base.memory import (
     LARGEST_MATRIX,
@@ -163,8 +163,8 @@ def _refuse_too_large(instance: Instance, options: SolveOptions) -> None:
 def _refuse_improving_limits(instance: Instance, options: SolveOptions) -> None:
     if options.improver in ("none", "search") or instance.is_plain:
         return
-    raise UnsupportedError(
+    raise UnsupportedError.about(
+        "improve",
         f"improve {options.improver!r} only handles capacities, not time windows, limits or vehicle types.",
-        where=Where(field="improve"),
-        remedy="Give a time limit, or improve 'search'.",
+        "Give a time limit, or improve 'search'.",
     )

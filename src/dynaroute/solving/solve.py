@@ -10,7 +10,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack, overload
 
-from dynaroute.base.errors import OptionError, SolutionError, Where
+from dynaroute.base.errors import OptionError, SolutionError
 from dynaroute.base.stopping import OutOfTimeError, Stopping
 from dynaroute.base.vocabulary import Objective
 from dynaroute.problem.impossible import refuse_impossible
@@ -123,10 +123,10 @@ def solve(instances: Instance | Sequence[Instance], **settings: Unpack[SolveSett
     for instance in many:
         if not isinstance(instance, Instance):
             kind = type(instance).__name__
-            raise OptionError(
+            raise OptionError.about(
+                "instances",
                 f"got {kind}, expected an Instance.",
-                where=Where(field="instances"),
-                remedy="Give what dynaroute.read returns, or a list of them.",
+                "Give what dynaroute.read returns, or a list of them.",
             )
     return solve_all(many, options, observers, entered)
 

@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from dynaroute.base.errors import ModelError, Where
+from dynaroute.base.errors import ModelError
 
 __all__ = ["GENERALIST", "find_model", "nearest_shipped_model", "read_card", "shipped_models"]
 
@@ -65,10 +65,10 @@ def find_model(name: str | Path) -> Path:
         if str(name) and folder.is_dir():  # an empty name would be the current folder
             return folder
     shipped = ", ".join(shipped_models()) or "none in this version"
-    raise ModelError(
+    raise ModelError.about(
+        "model",
         f"there is no model {str(name)!r}: it is neither a folder nor a shipped model.",
-        where=Where(field="model"),
-        remedy=f"Shipped models: {shipped}.",
+        f"Shipped models: {shipped}.",
     )
 
 

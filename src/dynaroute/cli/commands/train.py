@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from dynaroute.base.errors import OptionError, Where
+from dynaroute.base.errors import OptionError
 from dynaroute.base.machine import choose_device
 from dynaroute.cli.shared.options import BestOption, DeviceOption, JsonOption, option, takes_groups
 from dynaroute.cli.shared.output import list_files, list_model_files, refuse_overwriting
@@ -90,7 +90,7 @@ def train(
         run_training(resume, None, device, json, tracker, find_given(budget))
         return
     if out is None:
-        raise OptionError("the folder for the run is missing.", where=Where(field="out"), remedy="Give --out RUN.")
+        raise OptionError.about("out", "the folder for the run is missing.", "Give --out RUN.")
     if config is not None:
         remedy = "The file has its own sizes and settings: leave it out, or change the file."
         refuse_options(vars(source), "config", remedy)

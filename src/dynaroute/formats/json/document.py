@@ -36,7 +36,7 @@ def require(document: Mapping[str, object], key: str, path: str) -> object:
     """Return a required value of the object at `path`; null counts as missing."""
     value = document.get(key)
     if value is None:
-        raise FormatError(f"{key} is missing.", where=Where(field=join_path(path, key)), remedy=f"Add {key!r}.")
+        raise FormatError.about(join_path(path, key), f"{key} is missing.", f"Add {key!r}.")
     return value
 
 
@@ -63,7 +63,7 @@ def read_number(value: object, path: str) -> Decimal:
     if not isinstance(value, Decimal):
         raise _wrong_kind(value, path, "a number")
     if not value.is_finite():
-        raise FormatError("the value is not a finite number.", where=Where(field=path), remedy="Write a plain number.")
+        raise FormatError.about(path, "the value is not a finite number.", "Write a plain number.")
     return value
 
 
@@ -71,11 +71,7 @@ def _distinct_pairs(pairs: list[tuple[str, object]]) -> dict[str, object]:
     document = dict(pairs)
     if len(document) < len(pairs):
         repeated = Counter(key for key, _ in pairs).most_common(1)[0][0]
-        raise FormatError(
-            f"the key {repeated!r} appears twice in one object.",
-            where=Where(field=repeated),
-            remedy="Keep one of them.",
-        )
+        raise FormatError.about(repeated, f"the key {repeated!r} appears twice in one object.", "Keep one of them.")
     return document
 
 
@@ -83,4 +79,4 @@ def _wrong_kind(value: object, path: str, expected: str) -> FormatError:
     kinds = {dict: "an object", list: "a list", str: "a string", bool: "true or false", type(None): "null"}
     found = kinds.get(type(value), "a number")
     message = f"found {found}, expected {expected}."
-    return FormatError(message, where=Where(field=path or "document"), remedy="Change the value, or the shape.")
+    return FormatError.about(path or "document", message, "Change the value, or the shape.")

@@ -40,10 +40,8 @@ def read_json_version(value: object) -> None:
     if value is None:
         return
     if type(value) is not int or not 1 <= value <= VERSION:
-        raise FormatError(
-            f"the document's version {value!r} is unknown.",
-            where=Where(field="version"),
-            remedy=f"This program reads versions 1 to {VERSION}.",
+        raise FormatError.about(
+            "version", f"the document's version {value!r} is unknown.", f"This program reads versions 1 to {VERSION}."
         )
 
 
@@ -74,7 +72,7 @@ def read_json_vehicles(
         return None
     items = [require_object(item, f"vehicles[{index}]") for index, item in enumerate(require_list(value, "vehicles"))]
     if not items:
-        raise InstanceError("there is no vehicle.", where=Where(field="vehicles"), remedy="Give at least one type.")
+        raise InstanceError.about("vehicles", "there is no vehicle.", "Give at least one type.")
     for index, item in enumerate(items):
         refuse_aims(item, "vehicles", f"vehicles[{index}]")
     refuse_keys(items, _VEHICLE_KEYS | AIMS["vehicles"], "vehicles", lambda index: f"vehicles[{index}]")
@@ -89,10 +87,10 @@ def read_json_vehicles(
     whole, scale = scale_to_integers([amount for held in (*capacities, *loads) for amount in held])
     if max(whole) > LARGEST_INTEGER:
         index = whole.index(max(whole)) // count % len(items)
-        raise InstanceError(
+        raise InstanceError.about(
+            f"vehicles[{index}].capacity",
             f"the capacity is too large; the largest possible is {LARGEST_INTEGER}.",
-            where=Where(field=f"vehicles[{index}].capacity"),
-            remedy="Use a larger unit, or fewer decimals.",
+            "Use a larger unit, or fewer decimals.",
         )
     of_each = [tuple(whole[count * index : count * (index + 1)]) for index in range(2 * len(items))]
     types = []
@@ -139,14 +137,12 @@ def _list_windows(node: Mapping[str, object], path: str) -> list[tuple[float, fl
     if node.get("windows") is None:
         return [read_window(node.get("window"), f"{path}.window")]
     if node.get("window") is not None:
-        raise FormatError(
-            "there are both window and windows.", where=Where(field=f"{path}.windows"), remedy="Keep one of the two."
-        )
+        raise FormatError.about(f"{path}.windows", "there are both window and windows.", "Keep one of the two.")
     listed = require_list(node["windows"], f"{path}.windows")
     if not listed:
         return [(0.0, math.inf)]
     if None in listed:
-        raise FormatError("a window is missing.", where=Where(field=f"{path}.windows"), remedy="Leave null out.")
+        raise FormatError.about(f"{path}.windows", "a window is missing.", "Leave null out.")
     return [read_window(window, f"{path}.windows[{index}]") for index, window in enumerate(listed)]
 
 
@@ -164,10 +160,10 @@ def read_json_matrix(value: object, count: int, field: str) -> NDArray[np.float6
     if len(rows) != count or uneven is not None:
         place = field if len(rows) != count else f"{field}[{uneven}]"
         found = len(rows) if len(rows) != count else len(rows[uneven or 0])
-        raise FormatError(
+        raise FormatError.about(
+            place,
             f"the matrix has length {found} here, but there are {count} nodes.",
-            where=Where(field=place),
-            remedy="It needs a row and a column for the depot and for each customer.",
+            "It needs a row and a column for the depot and for each customer.",
         )
     return np.array([_read_matrix_row(row, f"{field}[{index}]") for index, row in enumerate(rows)])
 
@@ -270,7 +266,7 @@ def _read_name(value: object, path: str) -> str:
     if value is None:
         return ""
     if not isinstance(value, str):
-        raise FormatError("the name is not a string.", where=Where(field=path), remedy="Write it in quotes.")
+        raise FormatError.about(path, "the name is not a string.", "Write it in quotes.")
     return one_line(value)
 
 
@@ -278,12 +274,12 @@ def _read_whole(value: object, path: str) -> int:
     number = read_number(value, path)
     # compared without arithmetic, which fails for numbers such as 1e999999999
     if count_decimals(number) or not -LARGEST_INTEGER <= number <= LARGEST_INTEGER:
-        raise FormatError(f"{number} is not a whole number.", where=Where(field=path), remedy="Write a whole number.")
+        raise FormatError.about(path, f"{number} is not a whole number.", "Write a whole number.")
     return int(number)
 
 
 def _read_shift(value: object, path: str) -> tuple[float, float]:
     earliest, latest = read_window(value, path)
     if math.isinf(latest):
-        raise FormatError("the end of the shift is missing.", where=Where(field=path), remedy="Give two times.")
+        raise FormatError.about(path, "the end of the shift is missing.", "Give two times.")
     return earliest, latest

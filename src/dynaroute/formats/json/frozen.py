@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dynaroute.base.decimals import plain_number
-from dynaroute.base.errors import InstanceError, Where
+from dynaroute.base.errors import InstanceError
 from dynaroute.formats.json.document import join_path, read_number, require_list
 from dynaroute.problem.fleet import VehicleType
 from dynaroute.problem.instance import Instance
@@ -35,7 +35,7 @@ def read_stops(value: object, path: str, stops: Mapping[str, int]) -> tuple[int,
     for index, name in enumerate(require_list(value, path)):
         if isinstance(name, bool) or not isinstance(name, str | int) or str(name) not in stops:
             message = f"{name!r} is the id of no customer."
-            raise InstanceError(message, where=Where(field=f"{path}[{index}]"), remedy="Give an id of this file.")
+            raise InstanceError.about(f"{path}[{index}]", message, "Give an id of this file.")
         nodes.append(stops[str(name)])
     return tuple(nodes)
 
@@ -70,7 +70,7 @@ def _read_type(value: object, path: str, types: Mapping[str, int]) -> int:
     if not isinstance(value, str) or value not in types:
         known = ", ".join(types) or "there is none with a name"
         message = f"there is no vehicle {value!r}."
-        raise InstanceError(message, where=Where(field=path), remedy=f"Give the name of a vehicle: {known}.")
+        raise InstanceError.about(path, message, f"Give the name of a vehicle: {known}.")
     return types[value]
 
 

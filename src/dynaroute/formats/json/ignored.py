@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from dynaroute.base.display import show_list
-from dynaroute.base.errors import OptionError, Where
+from dynaroute.base.errors import OptionError
 from dynaroute.formats.ignored import Ignored
 from dynaroute.formats.text import shorten
 
@@ -50,10 +50,8 @@ def refuse_unknown_keys(documents: Iterable[object], ignored: Ignored) -> None:
             keys |= dict.fromkeys(key for part in parts for key in _list_keys(part))
     for name in ignored.names_here:
         if not any(_is_called(key, name) for key in keys):
-            raise OptionError(
-                f"there is no key {shorten(name)}.",
-                where=Where(field="ignore"),
-                remedy=f"The keys are {show_list(list(keys), 30)}.",
+            raise OptionError.about(
+                "ignore", f"there is no key {shorten(name)}.", f"The keys are {show_list(list(keys), 30)}."
             )
 
 

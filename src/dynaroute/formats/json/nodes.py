@@ -34,7 +34,7 @@ def read_nodes(document: Mapping[str, object]) -> list[Mapping[str, object]]:
     """Read the depot and the customers; with distances, the depot may be absent."""
     customers = require_list(require(document, "customers", ""), "customers")
     if not customers:
-        raise InstanceError("there is no customer.", where=Where(field="customers"), remedy="Give at least one.")
+        raise InstanceError.about("customers", "there is no customer.", "Give at least one.")
     is_left_out = document.get("depot") is None and document.get("distances") is not None
     depot = {} if is_left_out else require(document, "depot", "")
     nodes = [require_object(value, name_path(index)) for index, value in enumerate([depot, *customers])]
@@ -53,10 +53,10 @@ def choose_axes(nodes: Sequence[Mapping[str, object]], *, may_lack: bool) -> Axe
     for index, node in enumerate(nodes):
         mixed = [key for key in node.keys() & others if node[key] is not None]
         if mixed:
-            raise FormatError(
+            raise FormatError.about(
+                join_path(name_path(index), min(mixed)),
                 f"{min(mixed)} does not match the other positions.",
-                where=Where(field=join_path(name_path(index), min(mixed))),
-                remedy="Give x and y for all nodes, or lat and lon for all. With distances, positions are optional.",
+                "Give x and y for all nodes, or lat and lon for all. With distances, positions are optional.",
             )
     return axes
 
@@ -103,10 +103,8 @@ def read_ids(nodes: Sequence[Mapping[str, object]]) -> tuple[str, ...] | None:
         if value is None:
             value = index
         if not isinstance(value, str | int) or isinstance(value, bool):
-            raise FormatError(
-                "the id is neither a string nor a whole number.",
-                where=Where(field=f"{name_path(index)}.id"),
-                remedy="Write a string.",
+            raise FormatError.about(
+                f"{name_path(index)}.id", "the id is neither a string nor a whole number.", "Write a string."
             )
         names.append(one_line(str(value)))
     return tuple(names)
@@ -131,8 +129,6 @@ def _read_texts(node: Mapping[str, object], path: str) -> dict[str, str]:
     texts: dict[str, str] = {}
     for column, text in require_object(node.get("details") or {}, path).items():
         if not isinstance(text, str):
-            raise FormatError(
-                "this is not a string.", where=Where(field=f"{path}.{column}"), remedy="Write it in quotes."
-            )
+            raise FormatError.about(f"{path}.{column}", "this is not a string.", "Write it in quotes.")
         texts[column] = text
     return texts

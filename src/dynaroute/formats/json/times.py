@@ -18,16 +18,12 @@ def read_window(value: object, path: str) -> tuple[float, float]:
         return parse_window(value, Where(field=path))
     bounds = require_list(value, path)
     if any(isinstance(bound, list) for bound in bounds):
-        raise UnsupportedError(
-            "there are several time windows under the key of a single one.",
-            where=Where(field=path),
-            remedy='Write them as "windows".',
+        raise UnsupportedError.about(
+            path, "there are several time windows under the key of a single one.", 'Write them as "windows".'
         )
     if len(bounds) != 2:
-        raise FormatError(
-            f"there are {len(bounds)} times, not two.",
-            where=Where(field=path),
-            remedy="Give the earliest and the latest time.",
+        raise FormatError.about(
+            path, f"there are {len(bounds)} times, not two.", "Give the earliest and the latest time."
         )
     return read_seconds(bounds[0], f"{path}[0]", 0.0), read_seconds(bounds[1], f"{path}[1]", math.inf)
 

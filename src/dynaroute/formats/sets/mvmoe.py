@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dynaroute.base.errors import FormatError, UnsupportedError, Where, warn_of_input
+from dynaroute.base.errors import FormatError, UnsupportedError, warn_of_input
 from dynaroute.problem.fleet import VehicleType
 from dynaroute.problem.instance import Instance
 
@@ -85,10 +85,11 @@ class FurtherRules:
             return instance
         service, starts, ends = np.pad(self.times, ((0, 0), (1, 0)))
         if (ends > _DAY).any():
-            raise FormatError(
+            raise FormatError.about(
+                "windows",
                 f"a window ends after {_DAY:g}, when MVMoE's depots close.",
-                where=Where(field="windows", customer=int(np.argmax(ends > _DAY))),
-                remedy="Use a format that states the depot's window, such as .json.",
+                "Use a format that states the depot's window, such as .json.",
+                int(np.argmax(ends > _DAY)),
             )
         ends[0] = _DAY
         warn_of_input("", f"the windows are MVMoE's: travel time is distance, and the depot closes at {_DAY:g}.")

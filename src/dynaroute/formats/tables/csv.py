@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from dynaroute.base.errors import FormatError, UnsupportedError, Where
+from dynaroute.base.errors import FormatError, UnsupportedError
 from dynaroute.formats.numbers import format_load, format_number
 from dynaroute.formats.tables.cells.text_cells import cut_text
 from dynaroute.formats.tables.headers import score_header
@@ -85,10 +85,10 @@ def format_csv(instance: Instance) -> str:
     }
     for field, (thing, is_there) in obstacles.items():
         if is_there:
-            raise UnsupportedError(
+            raise UnsupportedError.about(
+                field,
                 f"a .csv file cannot hold {thing}.",
-                where=Where(field=field),
-                remedy="Write a .json file; without customer names, .vrp works too."
+                "Write a .json file; without customer names, .vrp works too."
                 if field == "distances"
                 else "Write a .json file.",
             )

@@ -109,10 +109,10 @@ def read_renames(columns: str | Mapping[str, str] | None) -> Renames:
     for part in columns.split(","):
         left, sign, right = (piece.strip() for piece in part.partition("="))
         if not (left and sign and right):
-            raise OptionError(
+            raise OptionError.about(
+                "columns",
                 f"expected COLUMN=MEANING, found {shorten(part.strip())}.",
-                where=Where(field="columns"),
-                remedy="Write, for example, Menge=demand,x=lon,y=lat.",
+                "Write, for example, Menge=demand,x=lon,y=lat.",
             )
         pairs.append((left, right))
     return tuple(pairs)
@@ -360,14 +360,10 @@ def _name_columns(headings: Sequence[str], vocabulary: Vocabulary, renames: Rena
                 other = left if known == right else right
                 message = f"there is no column {shorten(other)}."
                 remedy = f"The columns are {show_list([heading for heading in headings if heading], 30)}."
-            raise OptionError(message, where=Where(field="columns"), remedy=remedy)
+            raise OptionError.about("columns", message, remedy)
         index, role = found
         if index in named or role in named.values():
-            raise OptionError(
-                f"{shorten(left)} or {shorten(right)} is given twice.",
-                where=Where(field="columns"),
-                remedy="Give it once.",
-            )
+            raise OptionError.about("columns", f"{shorten(left)} or {shorten(right)} is given twice.", "Give it once.")
         named[index] = role
     return named
 

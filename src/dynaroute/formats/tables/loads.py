@@ -216,10 +216,10 @@ def _find_capacity(table: Table, option: float | Decimal | str | None) -> Entry:
     if column is not None:
         found += [entry for row in table.rows if (entry := table.entry(row, column)).text]
     if not found:
-        raise FormatError(
+        raise FormatError.about(
+            "capacity",
             "the capacity is missing.",
-            where=Where(field="capacity"),
-            remedy="Give the most stops of a vehicle: --capacity 20."
+            "Give the most stops of a vehicle: --capacity 20."
             if table.header.columns["demand"].heading == ""
             else _SHEET_REMEDY
             if table.grid.sheet

@@ -163,16 +163,14 @@ def format_vrplib(instance: Instance) -> str:
         If it has customer names or great-circle distances, which this format cannot hold.
     """
     if instance.customer_names is not None:
-        raise UnsupportedError(
+        raise UnsupportedError.about(
+            "customer_names",
             "a .vrp file cannot hold customer names.",
-            where=Where(field="customer_names"),
-            remedy="Write a .csv or .json file; or drop the names (in a CSV file: the column id).",
+            "Write a .csv or .json file; or drop the names (in a CSV file: the column id).",
         )
     if instance.metric == "great_circle":
-        raise UnsupportedError(
-            "a .vrp file cannot hold latitudes and longitudes.",
-            where=Where(field="metric"),
-            remedy="Write a .csv or .json file.",
+        raise UnsupportedError.about(
+            "metric", "a .vrp file cannot hold latitudes and longitudes.", "Write a .csv or .json file."
         )
     fields, sections = vrplib_fleet_lines(instance)
     return "\n".join([*_header_lines(instance), *fields, *_section_lines(instance, sections), "EOF", ""])

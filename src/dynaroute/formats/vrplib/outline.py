@@ -83,7 +83,7 @@ def require_field(outline: Outline, name: str, remedy: str) -> Field:
     """Return a required field."""
     field = outline.fields.get(name)
     if field is None:
-        raise FormatError(f"{name} is missing.", where=Where(field=name), remedy=remedy)
+        raise FormatError.about(name, f"{name} is missing.", remedy)
     return field
 
 
@@ -91,7 +91,7 @@ def require_section(outline: Outline, name: str, remedy: str) -> Section:
     """Return a required section."""
     section = outline.sections.get(name)
     if section is None:
-        raise FormatError(f"{name} is missing.", where=Where(field=name), remedy=remedy)
+        raise FormatError.about(name, f"{name} is missing.", remedy)
     return section
 
 

@@ -85,10 +85,10 @@ def read_depots(outline: Outline, dimension: int) -> Depots:
     if section is None:
         if outline.has_end:
             return Depots(1, dimension)  # by convention it is node 1
-        raise FormatError(
+        raise FormatError.about(
+            "DEPOT_SECTION",
             "the file ends without DEPOT_SECTION or EOF, so it seems cut off.",
-            where=Where(field="DEPOT_SECTION"),
-            remedy="Get the complete file or, if it is complete, add the line EOF.",
+            "Get the complete file or, if it is complete, add the line EOF.",
         )
     tokens = [(token, row.line) for row in section.rows for token in row.tokens]
     depots = [(parse_whole(token, Where(line=line, field="DEPOT_SECTION")), line) for token, line in tokens]

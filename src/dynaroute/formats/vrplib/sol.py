@@ -51,7 +51,7 @@ def parse_sol(text: str, *, source: str = "") -> Solution:
                 remedy="Write 'Route #1: 3 5 7'.",
             )
     if not routes:
-        raise FormatError("there is no route.", where=Where(field="Route"), remedy="Write lines 'Route #1: 3 5 7'.")
+        raise FormatError.about("Route", "there is no route.", "Write lines 'Route #1: 3 5 7'.")
     warn_of_each(source, ignored, lambda line: f"the line {shorten(line)} was ignored.")
     return Solution(tuple(routes), cost)
 

@@ -64,7 +64,7 @@ def parse_solomon(text: str, *, source: str = "") -> Instance:
     starts = {line.text.upper(): place for place, line in reversed(list(enumerate(lines)))}
     for title in ("VEHICLE", "CUSTOMER"):
         if title not in starts:
-            raise FormatError(f"there is no line {title}.", where=Where(field=title), remedy=_REMEDY)
+            raise FormatError.about(title, f"there is no line {title}.", _REMEDY)
     name = lines[0].text if starts["VEHICLE"] > 0 else Path(source).stem
     count, capacity, fleet_line = _read_vehicles(lines, starts["VEHICLE"] + 1)
     rows = _read_rows(lines, starts["CUSTOMER"] + 1)
@@ -188,9 +188,7 @@ def _read_rows(lines: list[_Line], place: int) -> list[_Line]:
                 remedy="The depot is 0; customers count from 1 without gaps.",
             )
     if len(rows) < 2:
-        raise FormatError(
-            "there is no customer.", where=Where(field="CUSTOMER"), remedy="Give the depot and at least one customer."
-        )
+        raise FormatError.about("CUSTOMER", "there is no customer.", "Give the depot and at least one customer.")
     return rows
 
 

@@ -88,14 +88,13 @@ def extend_instance(instance: Instance, customers: Customers) -> Instance:
     """
     for field, matrix in (("distances", instance.distances), ("durations", instance.durations)):
         if matrix is not None:
-            raise UnsupportedError(
+            raise UnsupportedError.about(
+                field,
                 f"the {field} of this plan come from a matrix, which has no row for a new customer.",
-                where=Where(field=field),
-                remedy="Add the customers and their rows to the instance, and search again: solve INSTANCE --start "
-                "PLAN.",
+                "Add the customers and their rows to the instance, and search again: solve INSTANCE --start PLAN.",
             )
     if not customers:
-        raise FormatError("there is no new customer.", where=Where(field="customers"), remedy="Give at least one.")
+        raise FormatError.about("customers", "there is no new customer.", "Give at least one.")
     document = instance_to_json(instance)
     known: Any = document["customers"]
     customers = [_match_details(customer, instance) for customer in customers]

@@ -155,9 +155,7 @@ def hold(instance: Instance, start: Solution, routes: Collection[int], stops: Co
     vehicles = start.vehicle_types(instance)
     free = [index for index in range(len(start.routes)) if index not in routes]
     if not free:
-        raise OptionError(
-            "all routes are kept, so nothing is left to search.", where=Where(field="--keep"), remedy="Keep fewer."
-        )
+        raise OptionError.about("--keep", "all routes are kept, so nothing is left to search.", "Keep fewer.")
     kept = sorted(routes)
     fixed = {customer for index in kept for customer in start.routes[index]}
     customers = tuple(customer for customer in range(1, instance.size + 1) if customer not in fixed)
@@ -223,10 +221,10 @@ def _take_customers(instance: Instance, customers: Sequence[int]) -> Instance:
 
 def _lengthen_other_legs(instance: Instance, start: Solution, held: Sequence[int]) -> Instance:
     if instance.size > _MOST_CUSTOMERS:
-        raise UnsupportedError(
+        raise UnsupportedError.about(
+            "--keep",
             f"stops can only be kept with up to {_MOST_CUSTOMERS:,} customers, not {instance.size:,}.",
-            where=Where(field="--keep"),
-            remedy="Also keep whole routes, whose customers do not count.",
+            "Also keep whole routes, whose customers do not count.",
         )
     lengths = np.array(instance.distance_matrix)
     longer = lengths + 2.0 * start.cost(instance) + 1.0

@@ -156,7 +156,7 @@ def list_named_stops(rows: Sequence[Sequence[Cell | None]]) -> list[NamedStop]:
 def group_stops(stops: Sequence[NamedStop]) -> list[list[NamedStop]]:
     """Group stops by route, in order, without customers that are not served."""
     if not stops:
-        raise FormatError("there are no stops.", where=Where(field="stop"), remedy="Give one row per stop.")
+        raise FormatError.about("stop", "there are no stops.", "Give one row per stop.")
     routes: dict[int, list[NamedStop]] = {}
     for stop in sorted((stop for stop in stops if stop.route is not None), key=lambda stop: (stop.route, stop.stop)):
         assert stop.route is not None

@@ -14,7 +14,7 @@ from itertools import groupby
 import numpy as np
 from numpy.typing import NDArray
 
-from dynaroute.base.errors import OptionError, SolutionError, Where
+from dynaroute.base.errors import OptionError, SolutionError
 from dynaroute.base.machine import count_cores
 from dynaroute.problem.instance import Instance
 from dynaroute.problem.solution import Solution
@@ -62,7 +62,7 @@ def refuse_wrong_visits(instance: Instance, path: Path, number: int) -> None:
     if len(visited) == instance.size and visited[0] == 1 and (np.diff(visited) == 1).all():
         return
     message = f"solution {number} does not visit every customer of its instance exactly once."
-    raise SolutionError(message, where=Where(field="routes"), remedy="dynaroute check lists what is wrong.")
+    raise SolutionError.about("routes", message, "dynaroute check lists what is wrong.")
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ def share_among_threads(
         What the work looks at; its flag is set here when the time is up.
     """
     if threads is not None and threads < 1:
-        raise OptionError(f"the number of threads is {threads}.", where=Where(field="threads"), remedy="Use 1 or more.")
+        raise OptionError.about("threads", f"the number of threads is {threads}.", "Use 1 or more.")
     workers = min(count, threads if threads is not None else count_cores())
     is_watched = halt is not None and halt.is_time_up is not None
     if workers <= 1 and not is_watched:

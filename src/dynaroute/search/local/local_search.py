@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from dynaroute.base.errors import SolutionError, Where
+from dynaroute.base.errors import SolutionError
 from dynaroute.base.stopping import OutOfTimeError
 from dynaroute.problem.instance import Instance
 from dynaroute.problem.lengths import Rounding
@@ -168,10 +168,10 @@ def _refuse_overload(instance: Instance, path: Path, number: int) -> None:
     loads = np.diff(total[path == 0])
     if (loads <= instance.capacity).all():
         return
-    raise SolutionError(
+    raise SolutionError.about(
+        "routes",
         f"solution {number} has a route whose load exceeds the capacity.",
-        where=Where(field="routes"),
-        remedy="dynaroute check lists what is wrong.",
+        "dynaroute check lists what is wrong.",
     )
 
 

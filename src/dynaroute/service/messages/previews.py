@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 
-from dynaroute.base.errors import DynarouteError, FormatError, Where
+from dynaroute.base.errors import DynarouteError, FormatError
 from dynaroute.formats.ignored import Ignored
 from dynaroute.formats.tables.cells.cells import Grid, name_column
 from dynaroute.formats.tables.cells.text_cells import cut_text
@@ -98,9 +98,7 @@ def _choose(grids: list[Grid], kinds: list[SheetKind], sheet: str | None) -> Gri
         named = next((grid for grid in grids if grid.sheet.casefold() == sheet.strip().casefold()), None)
         if named is None:
             known = ", ".join(grid.sheet for grid in grids)
-            raise FormatError(
-                f"there is no sheet {sheet!r}.", where=Where(field="sheet"), remedy=f"Use one of {known}."
-            )
+            raise FormatError.about("sheet", f"there is no sheet {sheet!r}.", f"Use one of {known}.")
         return named
     if not grids:
         raise FormatError("the workbook has no visible sheet.", remedy="Show one in a spreadsheet program.")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from xml.etree.ElementTree import ParseError
 
 from dynaroute.base.display import show_list
-from dynaroute.base.errors import FormatError, OptionError, UnsupportedError, Where, warn_of_input
+from dynaroute.base.errors import FormatError, OptionError, UnsupportedError, warn_of_input
 from dynaroute.base.limits import REMEDY, raised, refuse_large_content
 from dynaroute.formats.tables.cells.cells import Grid, Kind, Row
 from dynaroute.formats.tables.cells.sheet_marks import MOST_ROWS, SheetMarks, read_marks
@@ -246,11 +246,7 @@ def _find_sheet(sheets: list[Any], name: str) -> Any:
         return sheets[titles.index(name)]
     if name.strip().casefold() in folded:
         return sheets[folded.index(name.strip().casefold())]
-    raise OptionError(
-        f"there is no sheet {shorten(name)}.",
-        where=Where(field="sheet"),
-        remedy=f"The sheets are {show_list(titles)}.",
-    )
+    raise OptionError.about("sheet", f"there is no sheet {shorten(name)}.", f"The sheets are {show_list(titles)}.")
 
 
 def _cut_sheet(workbook: Workbook, sheet: Any) -> Grid:
