@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-from dynaroute.base.errors import FormatError
 from dynaroute.formats.tables.cells.amounts import Entry, tidy
 from dynaroute.formats.tables.words import Language
 from dynaroute.formats.text import shorten
@@ -54,23 +53,18 @@ def read_degrees(entry: Entry, axis: str, language: Language) -> str | None:
         return None
     if letter == "O":
         if language not in ("de", "fr", "es"):
-            raise FormatError(
-                f"the O in {shorten(text)} could mean east or west.", where=entry.where, remedy="Write E or W."
-            )
+            raise entry.fault(f"the O in {shorten(text)} could mean east or west.", "Write E or W.")
         letter = "E" if language == "de" else "W"
     if letter and letter not in _LETTERS[axis]:
-        raise FormatError(
+        raise entry.fault(
             f"{shorten(text)} is not a {'latitude' if axis == 'lat' else 'longitude'}.",
-            where=entry.where,
-            remedy="Check whether latitude and longitude are swapped.",
+            "Check whether latitude and longitude are swapped.",
         )
     degrees, minutes, seconds = (
         float((found[part] or "0").replace(",", ".")) for part in ("degrees", "minutes", "seconds")
     )
     if minutes >= 60 or seconds >= 60:
-        raise FormatError(
-            f"{shorten(text)} has 60 or more minutes or seconds.", where=entry.where, remedy="Write degrees: 53.55."
-        )
+        raise entry.fault(f"{shorten(text)} has 60 or more minutes or seconds.", "Write degrees: 53.55.")
     value = degrees + minutes / 60 + seconds / 3600
     return repr(-value if found["sign"] == "-" or letter in ("S", "W") else value)
 
@@ -102,8 +96,7 @@ def split_pair(entry: Entry) -> tuple[str, str]:
     if text.count(" ") == 1 and not is_of_words:
         first, second = text.split(" ")
         return first, second
-    raise FormatError(
+    raise entry.fault(
         f"{shorten(tidy(text))} is not a pair of coordinates." if text else "the coordinates are missing.",
-        where=entry.where,
-        remedy="Write latitude and longitude, such as 53.55, 9.99; or use a column for each.",
+        "Write latitude and longitude, such as 53.55, 9.99; or use a column for each.",
     )

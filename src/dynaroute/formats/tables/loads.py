@@ -195,10 +195,8 @@ def _fit_unit(capacity: Amounts, unit: Unit | None, entry: Entry) -> Decimal:
     if capacity.unit is None or unit is None or capacity.unit == unit:
         return capacity.values[0]
     if capacity.unit.family != unit.family:
-        raise FormatError(
-            f"the capacity {shorten(entry.text)} is not in {unit.name} like the demands.",
-            where=entry.where,
-            remedy=f"Give it in {unit.name}.",
+        raise entry.fault(
+            f"the capacity {shorten(entry.text)} is not in {unit.name} like the demands.", f"Give it in {unit.name}."
         )
     return capacity.values[0] * capacity.unit.size / unit.size
 

@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from dynaroute.base.errors import FormatError
 from dynaroute.formats.numbers import refuse_off_globe, refuse_unmeasurable
 from dynaroute.formats.tables.cells.amounts import Amounts, Entry, Notation, read_amounts, read_plain
 from dynaroute.formats.tables.degrees import read_degrees, split_pair
@@ -102,10 +101,9 @@ def _refuse_impossible(
         axis, halves = axes[side], entries[side]
         entry = table.entry(table.rows[node], table.header.columns[axis]) if halves is None else halves[node]
         if axis in _GLOBE and len(_MARKS.findall(entry.text)) > 1:  # 53.550.123
-            raise FormatError(
+            raise entry.fault(
                 f"{shorten(entry.text)} has lost its decimal point.",
-                where=entry.where,
-                remedy="A spreadsheet read it as thousands: format the column as text and paste the coordinates again.",
+                "A spreadsheet read it as thousands: format the column as text and paste the coordinates again.",
             )
         value = float(coordinates[node, side])
         refuse_off_globe(refuse_unmeasurable(value, entry.where), axis, entry.where)

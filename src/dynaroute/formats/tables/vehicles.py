@@ -159,7 +159,7 @@ def _read_end(entry: Entry) -> RouteEnd:
     is_named_open = "open" in simplify(entry.where.field or "") or "offen" in simplify(entry.where.field or "")
     if is_named_open and (answer := read_truth(entry.text)) is not None:
         return "open" if answer else "depot"
-    raise FormatError(f"a route cannot end at {shorten(entry.text)}.", where=entry.where, remedy="Write depot or open.")
+    raise entry.fault(f"a route cannot end at {shorten(entry.text)}.", "Write depot or open.")
 
 
 def _refuse_same_names(table: Table, types: tuple[VehicleType, ...]) -> None:

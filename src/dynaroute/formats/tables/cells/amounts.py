@@ -60,6 +60,10 @@ class Entry(NamedTuple):
     kind: Kind
     where: Where
 
+    def fault(self, message: str, remedy: str) -> FormatError:
+        """Make an error about this cell."""
+        return FormatError(message, where=self.where, remedy=remedy)
+
 
 @dataclass(frozen=True)
 class Amounts:
@@ -240,10 +244,9 @@ def read_amounts(
         elif own is None and unit is not None and heading_unit is None and value:
             bare = bare or entry.text
             if have_several:
-                raise FormatError(
+                raise entry.fault(
                     f"{shorten(entry.text)} has no unit, and the other cells of the column have different units.",
-                    where=entry.where,
-                    remedy="Write the unit after the number, or in the heading, such as 'Demand (kg)'.",
+                    "Write the unit after the number, or in the heading, such as 'Demand (kg)'.",
                 )
         values.append(value)
     shown = notation or ("comma" if any(f is not None and f.mark == "," and not grouped for f in figures) else None)
@@ -295,10 +298,9 @@ def _settle_units(entries: Sequence[Entry], heading_unit: Unit | None) -> tuple[
         if unit is None:
             continue
         if smallest is not None and unit.family != smallest.family:
-            raise FormatError(
+            raise entry.fault(
                 f"{shorten(entry.text)} is not in {smallest.name} like the other cells.",
-                where=entry.where,
-                remedy=f"Give all of them in {smallest.name}.",
+                f"Give all of them in {smallest.name}.",
             )
         if smallest is None or (heading_unit is None and unit.size < smallest.size):
             smallest = unit
@@ -312,70 +314,57 @@ def _name_unit(word: str, entry: Entry) -> Unit:
     if _DATE.fullmatch(tidy(entry.text)):
         raise _date_fault(entry)
     if "%" in word:
-        raise FormatError(
-            f"{shorten(entry.text)} is a percentage.", where=entry.where, remedy="Give the amount itself."
-        )
+        raise entry.fault(f"{shorten(entry.text)} is a percentage.", "Give the amount itself.")
     if _CURRENCY.search(word):
-        raise FormatError(
-            f"{shorten(entry.text)} is an amount of money.", where=entry.where, remedy="Give a plain number."
-        )
-    raise FormatError(
+        raise entry.fault(f"{shorten(entry.text)} is an amount of money.", "Give a plain number.")
+    raise entry.fault(
         f"the unit in {shorten(entry.text)} is unknown.",
-        where=entry.where,
-        remedy="Write only the number, and put the unit in the heading, such as 'Demand (kg)'.",
+        "Write only the number, and put the unit in the heading, such as 'Demand (kg)'.",
     )
 
 
 def _ambiguous(entry: Entry, figure: _Figure) -> FormatError:
     digits, decimals = f"{figure.sign}{figure.whole}", figure.decimals.rstrip("0")
     thousands, fraction = f"{digits}{figure.decimals}", f"{digits}.{decimals}".rstrip(".")
-    return FormatError(
+    return entry.fault(
         f"{shorten(figure.text)} could mean {thousands} or {fraction}, and no other number shows which.",
-        where=entry.where,
         # 1.2340 has four decimals, so it can be read in one way only
-        remedy=f"Write {thousands} or {f'{fraction}0' if len(decimals) == 3 else fraction}.",
+        f"Write {thousands} or {f'{fraction}0' if len(decimals) == 3 else fraction}.",
     )
 
 
 def _no_number(entry: Entry, text: str) -> FormatError:
     if not text:
-        return FormatError("a number is missing.", where=entry.where, remedy="Fill in the cell; 0 is allowed.")
+        return entry.fault("a number is missing.", "Fill in the cell; 0 is allowed.")
     if text.casefold() in _NO_VALUES:
-        return FormatError(
+        return entry.fault(
             f"found {shorten(text)} instead of a number.",
-            where=entry.where,
-            remedy="Fill in the number (0 if there is nothing), or delete the row.",
+            "Fill in the number (0 if there is nothing), or delete the row.",
         )
     if _DATE.fullmatch(text):
         return _date_fault(entry)
     if text.startswith("="):
-        return FormatError(
-            f"found the formula {shorten(text)} instead of its value.", where=entry.where, remedy="Type the number."
-        )
+        return entry.fault(f"found the formula {shorten(text)} instead of its value.", "Type the number.")
     if text.startswith("#") and text.rstrip("!?/0").isupper():
         return _error_fault(entry)
     if _CURRENCY.search(text):
-        return FormatError(f"{shorten(text)} is an amount of money.", where=entry.where, remedy="Give a plain number.")
-    return FormatError(
+        return entry.fault(f"{shorten(text)} is an amount of money.", "Give a plain number.")
+    return entry.fault(
         f"{shorten(entry.text)} is not a number.",
-        where=entry.where,
-        remedy="Write a single number without words, such as 12, 3.5, 1234.5 or 3,5 kg.",
+        "Write a single number without words, such as 12, 3.5, 1234.5 or 3,5 kg.",
     )
 
 
 def _date_fault(entry: Entry) -> FormatError:
-    return FormatError(
+    return entry.fault(
         f"{shorten(entry.text)} is a date, not a number.",
-        where=entry.where,
-        remedy="If the spreadsheet turned a number into a date, format the column as numbers and type it again.",
+        "If the spreadsheet turned a number into a date, format the column as numbers and type it again.",
     )
 
 
 def _error_fault(entry: Entry) -> FormatError:
-    return FormatError(
-        f"the cell contains the error {shorten(entry.text)}.",
-        where=entry.where,
-        remedy="Correct the formula, or type the number.",
+    return entry.fault(
+        f"the cell contains the error {shorten(entry.text)}.", "Correct the formula, or type the number."
     )
 
 
@@ -393,7 +382,7 @@ def _wrong_kind(entry: Entry) -> FormatError:
         "truth": (f"the cell contains {entry.text}, not a number.", "Type the number."),
         "time": (f"{entry.text} is a time of day, not a number.", "Format the column as numbers and type it again."),
     }[entry.kind]
-    return FormatError(message, where=entry.where, remedy=remedy)
+    return entry.fault(message, remedy)
 
 
 def is_blank(text: str) -> bool:

@@ -80,7 +80,7 @@ class WindowReader:
             return [(0.0, math.inf)]
         if entry.kind == "date":
             message = f"{entry.text} is a date; spreadsheets make one of a window such as 8-12."
-            raise FormatError(message, where=entry.where, remedy=f"{_EXAMPLE}, in a cell formatted as text.")
+            raise entry.fault(message, f"{_EXAMPLE}, in a cell formatted as text.")
         plain = _tidy(entry.text)
         parts = [part for part in _LISTED.split(plain) if part]
         if len(parts) < 2 or not all(map(self._is_window, parts)):
@@ -93,7 +93,7 @@ class WindowReader:
         bounds = [self._take_day(_tidy(entry.text), entry) for entry in given]
         for entry, (text, _) in zip(given, bounds, strict=True):
             if not text:
-                raise FormatError(f"{entry.text} is a date.", where=entry.where, remedy="Write a time such as 08:00.")
+                raise entry.fault(f"{entry.text} is a date.", "Write a time such as 08:00.")
         texts = [text for text, _ in bounds]
         shared = Entry("-".join(texts), "text", given[0].where)
         days = [day for _, day in bounds]
@@ -120,7 +120,7 @@ class WindowReader:
     def _read_window(self, plain: str, entry: Entry) -> Window:
         if (word := simplify(plain)) in _TWO_MEANINGS:
             message = f"{shorten(entry.text)} could mean the morning or tomorrow."
-            raise FormatError(message, where=entry.where, remedy=f"{_EXAMPLE}, or {_TWO_MEANINGS[word]}.")
+            raise entry.fault(message, f"{_EXAMPLE}, or {_TWO_MEANINGS[word]}.")
         if word in _parts():
             self._read.setdefault(plain, _show(_parts()[word]))
             return _parts()[word]
@@ -143,7 +143,7 @@ class WindowReader:
             _refuse_afternoon(earliest if first else None, latest if last else None, entry)
         if earliest == latest == 0:
             message = f"{shorten(entry.text)} could mean all day or midnight."
-            raise FormatError(message, where=entry.where, remedy="Leave the cell blank if any time will do.")
+            raise entry.fault(message, "Leave the cell blank if any time will do.")
         is_over_night = latest < earliest and days[0] == days[1] and _passes_midnight(earliest, latest)
         window = earliest + DAY * days[0], latest + DAY * (days[1] + is_over_night)
         if is_guess or is_over_night or (first != bounds[0] and _HALF.fullmatch(first)):
@@ -190,7 +190,7 @@ class WindowReader:
             return 1
         message = f"{shorten(entry.text)} is not on {first} like the times before it, nor on the day after."
         remedy = "Plan one day at a time: keep only the rows of that day."
-        raise FormatError(message, where=entry.where, remedy=remedy)
+        raise entry.fault(message, remedy)
 
 
 def _tidy(text: str) -> str:
@@ -296,4 +296,4 @@ def _show(window: Window) -> str:
 
 def _two_readings(entry: Entry, readings: str) -> FormatError:
     message = f"{shorten(entry.text)} could mean {readings}."
-    return FormatError(message, where=entry.where, remedy=f"{_EXAMPLE}, with both hours and minutes.")
+    return entry.fault(message, f"{_EXAMPLE}, with both hours and minutes.")
