@@ -7,7 +7,7 @@ from dynaroute.base.errors import OptionError
 from dynaroute.batch.rules import NEVER, RuleBatch
 from dynaroute.draw.distribution import find_distribution
 from dynaroute.draw.ruled import find_variants, list_rules
-from dynaroute.model.rules import SegmentRules
+from dynaroute.model.rules import Facts, SegmentRules, _allows, _drive
 from dynaroute.training.step.instances import DistributionTask, RuledTask, TrainingTask
 
 
@@ -22,10 +22,14 @@ def test_every_customer_can_be_served_alone(plain: TrainingTask | DistributionTa
     batch = RuledTask(plain, ("all",)).draw(300, torch.Generator().manual_seed(2), 0)
     assert batch.rules is not None
     nodes = torch.arange(batch.nodes).expand(len(batch), -1)
-    rules = SegmentRules.of(batch.rules, torch.arange(len(batch)), nodes, batch.demands, batch.capacity, batch.sizes)
-    at_depot = torch.zeros(len(batch), 1, dtype=torch.int64)
-    alone = rules._drive(rules.begin(), at_depot, nodes[:, None])
-    assert bool((rules._allows(rules.begin(), alone)[:, 0] | ~batch.is_customer).all())
+    rules = SegmentRules.of(
+        batch.rules, torch.arange(len(batch)), nodes, batch.demands, batch.capacity, batch.sizes, torch.float64
+    )
+    legs, lengths = rules._measure(torch.zeros_like(nodes), nodes)
+    facts = Facts(*(each[:, None] for each in rules.facts))
+    alone = _drive(rules.begin(), legs, lengths, rules.stops)  # (B, M)
+    is_allowed = _allows(rules.begin(), alone, rules.stops, facts, torch.zeros_like(nodes, dtype=torch.bool))
+    assert bool((is_allowed | ~batch.is_customer).all())
 
 
 def test_each_instance_has_the_rules_of_a_variant_of_its_own() -> None:

@@ -18,7 +18,7 @@ def begin(instance: Instance) -> tuple[RouteState, SegmentRules]:
     batch = InstanceBatch.from_instances([instance], ALL_RULES)
     assert batch.rules is not None
     nodes, count = torch.arange(instance.size + 1)[None], torch.tensor([instance.size + 1])
-    rules = SegmentRules.of(batch.rules, torch.tensor([0]), nodes, batch.demands, batch.capacity, count)
+    rules = SegmentRules.of(batch.rules, torch.tensor([0]), nodes, batch.demands, batch.capacity, count, torch.float64)
     return RouteState.at_depot(batch.demands, batch.capacity, nodes > 0, rules), rules
 
 

@@ -157,7 +157,9 @@ class _RouteSteps:
         capacity = batch.capacity[unfinished]  # (P,)
         rules = None
         if batch.rules is not None:
-            rules = SegmentRules.of(batch.rules, unfinished, self.nodes, demands, capacity, lengths[state])
+            rules = SegmentRules.of(
+                batch.rules, unfinished, self.nodes, demands, capacity, lengths[state], policy.dtype
+            )
         self.state = RouteState.at_depot(demands, capacity, self.nodes > 0, rules)
 
     def decide(self, chooser: Chooser) -> Iterator[Decision]:

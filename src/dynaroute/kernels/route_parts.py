@@ -20,10 +20,15 @@ __all__ = [
     "RouteGradients",
     "RouteShape",
     "Routes",
+    "RuleTerms",
     "find_remaining",
     "is_of_tile",
+    "load_pairs",
     "load_rows",
     "measure",
+    "name_gradients",
+    "name_terms",
+    "store_pairs",
     "store_rows",
 ]
 
@@ -76,6 +81,22 @@ def measure(positions, start, first, count, length, BLOCK: tl.constexpr, L: tl.c
     return log_distance(x, y, count)
 
 
+@triton.jit
+def load_pairs(table, first, count, length, BLOCK: tl.constexpr, L: tl.constexpr):
+    """(L, BLOCK) values of a route's steps and the nodes of a block; a row of the table has one for each node."""
+    step, slot = tl.arange(0, L), first + tl.arange(0, BLOCK)
+    is_pair = (step <= length)[:, None] & (slot < count)[None, :]
+    return tl.load(table + step[:, None] * count + slot[None, :], mask=is_pair, other=0.0).to(tl.float32)
+
+
+@triton.jit
+def store_pairs(table, tile, first, count, length, BLOCK: tl.constexpr, L: tl.constexpr):
+    """Store a (L, BLOCK) tile where `load_pairs` reads it."""
+    step, slot = tl.arange(0, L), first + tl.arange(0, BLOCK)
+    is_pair = (step <= length)[:, None] & (slot < count)[None, :]
+    tl.store(table + step[:, None] * count + slot[None, :], tile.to(table.dtype.element_ty), mask=is_pair)
+
+
 class Routes(NamedTuple):
     """P routes and their segments.
 
@@ -101,6 +122,28 @@ class Routes(NamedTuple):
     positions: Tensor
 
 
+class RuleTerms(NamedTuple):
+    """What rules beyond capacity add. Twin: `dynaroute.model.decoder.Decoder.logits` with an outlook.
+
+    Attributes
+    ----------
+    first
+        (P,) the first pair of each route; its pairs of a step and a node of its segment follow, step by step.
+    remaining
+        (T,) int32 free capacity at each step, at the token where the vehicle is.
+    states
+        (T, 2 d_h) what states add to queries, and to the heads' outputs; likewise.
+    moves
+        (heads + 1, N) what moves add to the scores of each head, and to the logits; there minus infinity where the
+        rules forbid.
+    """
+
+    first: Tensor
+    remaining: Tensor
+    states: Tensor
+    moves: Tensor
+
+
 class RouteShape(NamedTuple):
     """Settings that all routes share.
 
@@ -118,6 +161,8 @@ class RouteShape(NamedTuple):
         Whether scores are biased by distances.
     has_edges
         Whether a sixth projection, of the last node, is added to the heads' outputs.
+    has_rules
+        Whether there are `RuleTerms`.
     """
 
     longest: int
@@ -127,6 +172,7 @@ class RouteShape(NamedTuple):
     shrinks: bool
     is_biased: bool
     has_edges: bool
+    has_rules: bool = False
 
     def settings(self, packed: Tensor) -> dict[str, Any]:
         """The constants that kernels are compiled with."""
@@ -134,6 +180,7 @@ class RouteShape(NamedTuple):
             "SHRINKS": self.shrinks,
             "IS_BIASED": self.is_biased,
             "HAS_EDGES": self.has_edges,
+            "RULES": self.has_rules,
             "H": self.heads,
             "DK": self.find_dimension(packed) // self.heads,
             "PRECISION": dot_precision(packed),
@@ -159,8 +206,32 @@ class RouteGradients(NamedTuple):
         (P, d_h or 2 d_h) float32: each route's part of the gradient of the capacity weights; initially 0.
     distance
         (P, heads + 1) float32: the same for the distance weights; (P, 0) without a bias.
+    states, moves
+        Those of `RuleTerms`; initially 0. None without rules.
     """
 
     packed: Tensor
     capacity: Tensor
     distance: Tensor
+    states: Tensor | None = None
+    moves: Tensor | None = None
+
+
+def name_terms(rules: RuleTerms | None) -> dict[str, Any]:
+    """Name what rules add as the kernels call it; without rules nothing, so that it is not in their code."""
+    if rules is None:
+        return {}
+    return {
+        "rule_first": rules.first,
+        "rule_remaining": rules.remaining,
+        "rule_states": rules.states,
+        "rule_moves": rules.moves,
+        "rule_plane": rules.moves.shape[1],
+    }
+
+
+def name_gradients(gradients: RouteGradients) -> dict[str, Any]:
+    """Name the gradients of what rules add as the kernels call them; without rules nothing."""
+    if gradients.moves is None:
+        return {}
+    return {"rule_states_gradient": gradients.states, "rule_moves_gradient": gradients.moves}

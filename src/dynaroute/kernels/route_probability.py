@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from dynaroute.kernels import LONGEST_SEGMENT
-from dynaroute.kernels.route_parts import RouteGradients, Routes, RouteShape
+from dynaroute.kernels.route_parts import RouteGradients, Routes, RouteShape, RuleTerms
 from dynaroute.kernels.route_stream import StreamedSteps, run_stream, run_stream_backward
 from dynaroute.kernels.route_tile import run_tiles, run_tiles_backward
 
@@ -31,6 +31,9 @@ class RouteLogProbability(torch.autograd.Function):
         routes: Routes,
         shape: RouteShape,
         steps: int,
+        states: Tensor | None = None,
+        moves: Tensor | None = None,
+        rules: tuple[Tensor, Tensor] | None = None,
     ) -> Tensor:
         """Eqs 12 to 20.
 
@@ -50,20 +53,26 @@ class RouteLogProbability(torch.autograd.Function):
             Settings that all routes share.
         steps
             Total number of steps to allocate memory for, including returns.
+        states, moves, rules
+            The fields of `RuleTerms`, the two last ones first, which have gradients; None without rules.
         """
         out = torch.zeros(len(routes.lengths), dtype=torch.float32, device=packed.device)
         given = (*routes, capacity_weight, distance_weight)
-        run_tiles(packed, given, shape, out)
-        kept = run_stream(packed, given, shape, out, steps) if shape.longest > LONGEST_SEGMENT else ()
-        ctx.save_for_backward(packed, *given, *kept)
+        terms = None if rules is None or states is None or moves is None else RuleTerms(*rules, states, moves)
+        run_tiles(packed, given, shape, out, terms)
+        kept = run_stream(packed, given, shape, out, steps, terms) if shape.longest > LONGEST_SEGMENT else ()
+        ctx.save_for_backward(packed, *(terms or ()), *given, *kept)
         ctx.shape = shape
         return out
 
     @staticmethod
     def backward(ctx: Any, *gradients: Any) -> Any:
-        """The gradients of the projections, the capacity weight and the distance weights."""
+        """The gradients of the projections, the capacity weight, the distance weights, and what rules add."""
         shape: RouteShape = ctx.shape
         packed, *others = ctx.saved_tensors
+        rules = None
+        if shape.has_rules:
+            rules, others = RuleTerms(*others[: len(RuleTerms._fields)]), others[len(RuleTerms._fields) :]
         given, kept = tuple(others[: len(Routes._fields) + 2]), others[len(Routes._fields) + 2 :]
         out_gradient = gradients[0].contiguous()
         of_capacity, of_distance = (
@@ -71,7 +80,10 @@ class RouteLogProbability(torch.autograd.Function):
             for weight in given[-2:]
         )
         into = RouteGradients(torch.zeros_like(packed), of_capacity, of_distance)
-        run_tiles_backward(packed, given, shape, out_gradient, into)
+        if rules is not None:
+            into = into._replace(states=torch.zeros_like(rules.states), moves=torch.zeros_like(rules.moves))
+        run_tiles_backward(packed, given, shape, out_gradient, into, rules)
         if kept:
-            run_stream_backward(packed, given, shape, StreamedSteps(*kept), out_gradient, into)
-        return into.packed, into.capacity.sum(0), into.distance.sum(0), None, None, None
+            run_stream_backward(packed, given, shape, StreamedSteps(*kept), out_gradient, into, rules)
+        of_rest = (None, None, None, into.states, into.moves, None)
+        return into.packed, into.capacity.sum(0), into.distance.sum(0), *of_rest

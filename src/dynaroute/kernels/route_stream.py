@@ -25,10 +25,15 @@ from dynaroute.kernels.arithmetic import find_feasible, loop_end
 from dynaroute.kernels.route_parts import (
     RouteGradients,
     RouteShape,
+    RuleTerms,
     find_remaining,
     is_of_tile,
+    load_pairs,
     load_rows,
     measure,
+    name_gradients,
+    name_terms,
+    store_pairs,
     store_rows,
 )
 
@@ -60,8 +65,10 @@ def _share_of_node(count, SHRINKS: tl.constexpr, L: tl.constexpr):
 @triton.jit
 def _query_kernel(
     packed, offsets, lengths, route_lengths, capacities, demands, positions, capacity_weight, distance_weight,
-    first_steps, queries, SHRINKS: tl.constexpr, IS_BIASED: tl.constexpr, HAS_EDGES: tl.constexpr, H: tl.constexpr,
+    first_steps, queries, SHRINKS: tl.constexpr, IS_BIASED: tl.constexpr, HAS_EDGES: tl.constexpr,
+    RULES: tl.constexpr, H: tl.constexpr,
     DK: tl.constexpr, PRECISION: tl.constexpr, L: tl.constexpr, BLOCK: tl.constexpr, LONGEST_TILE: tl.constexpr,
+    rule_first=None, rule_remaining=None, rule_states=None, rule_moves=None, rule_plane=None,
 ):  # fmt: skip
     """One program a route: q_p = mean of the graph's projections + last's of slot p + w D_p / D.
 
@@ -88,8 +95,13 @@ def _query_kernel(
         mean = mean * _share_of_node(count, SHRINKS, L)[:, None]
         last = load_rows(packed, start, length + 1, 4 * D, STRIDE, L, D)
         of_capacity = tl.load(capacity_weight + tl.arange(0, D)).to(tl.float32)
-        fraction = find_remaining(demands, start, length, capacity, L).to(tl.float32) / capacity.to(tl.float32)
+        remaining = find_remaining(demands, start, length, capacity, L)
+        if RULES:
+            remaining = tl.load(rule_remaining + start + tl.arange(0, L), mask=tl.arange(0, L) <= length, other=0)
+        fraction = remaining.to(tl.float32) / capacity.to(tl.float32)
         query = mean + last.to(tl.float32) + of_capacity[None, :] * fraction[:, None]
+        if RULES:
+            query += load_rows(rule_states, start, length + 1, 0, 2 * D, L, D).to(tl.float32)
         store_rows(queries, query, tl.load(first_steps + segment), 0, length + 1, 0, D, L, D)
 
 
@@ -97,8 +109,10 @@ def _query_kernel(
 def _glimpse_kernel(
     packed, offsets, lengths, route_lengths, capacities, demands, positions, capacity_weight, distance_weight,
     first_steps, queries, glimpses, levels, SHRINKS: tl.constexpr, IS_BIASED: tl.constexpr, HAS_EDGES: tl.constexpr,
+    RULES: tl.constexpr,
     H: tl.constexpr, DK: tl.constexpr, PRECISION: tl.constexpr, L: tl.constexpr, BLOCK: tl.constexpr,
     LONGEST_TILE: tl.constexpr,
+    rule_first=None, rule_remaining=None, rule_states=None, rule_moves=None, rule_plane=None,
 ):  # fmt: skip
     """One program a route and head: softmax(q k^T) v over feasible nodes, as in `dynaroute.kernels.attention`."""
     D: tl.constexpr = H * DK
@@ -109,7 +123,12 @@ def _glimpse_kernel(
     if (count > LONGEST_TILE) & is_of_tile(length, L):
         start = tl.load(offsets + segment).to(tl.int64)
         first_step = tl.load(first_steps + segment)
+        rule_logits = rule_moves
         remaining = find_remaining(demands, start, length, tl.load(capacities + segment), L)
+        if RULES:
+            remaining = tl.load(rule_remaining + start + tl.arange(0, L), mask=tl.arange(0, L) <= length, other=0)
+            rule_moves += tl.load(rule_first + segment)
+            rule_logits = rule_moves + H * rule_plane
         query = load_rows(queries, first_step, length + 1, head * DK, D, L, DK)
         highest = tl.full((L,), -_HUGE, tl.float32)
         weight_sum = tl.zeros((L,), tl.float32)
@@ -121,7 +140,11 @@ def _glimpse_kernel(
             if IS_BIASED:
                 weight = tl.load(distance_weight + head)
                 scores += weight * measure(positions, start, first, count, length, BLOCK, L)
+            if RULES:
+                scores += load_pairs(rule_moves + head * rule_plane, first, count, length, BLOCK, L)
             feasible = _find_feasible(demands, start, first, count, remaining, BLOCK, L)
+            if RULES:
+                feasible = feasible & (load_pairs(rule_logits, first, count, length, BLOCK, L) > -1.0e29)
             scores = tl.where(feasible, scores * _LOG2_E, -_HUGE)
             higher = tl.maximum(highest, tl.max(scores, 1))
             weights = tl.where(feasible, tl.exp2(scores - higher[:, None]), 0.0)
@@ -144,9 +167,9 @@ def _add_edges(packed, capacity_weight, glimpse, start, length, fraction, D: tl.
 
 @triton.jit
 def _find_logits(
-    packed, demands, positions, distance_weight, glimpse, start, first, count, length, remaining,
-    IS_BIASED: tl.constexpr, HAS_EDGES: tl.constexpr, H: tl.constexpr, DK: tl.constexpr, PRECISION: tl.constexpr,
-    L: tl.constexpr, BLOCK: tl.constexpr,
+    packed, demands, positions, distance_weight, rule_logits, glimpse, start, first, count, length, remaining,
+    IS_BIASED: tl.constexpr, HAS_EDGES: tl.constexpr, RULES: tl.constexpr, H: tl.constexpr, DK: tl.constexpr,
+    PRECISION: tl.constexpr, L: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip
     """Eqs 17 to 19 for a block of nodes: (L, BLOCK) tanh of the scores, and what is feasible; and the logit keys."""
     D: tl.constexpr = H * DK
@@ -156,6 +179,10 @@ def _find_logits(
     if IS_BIASED:
         raw += tl.load(distance_weight + H) * measure(positions, start, first, count, length, BLOCK, L)
     feasible = _find_feasible(demands, start, first, count, remaining, BLOCK, L)
+    if RULES:
+        of_moves = load_pairs(rule_logits, first, count, length, BLOCK, L)
+        raw += of_moves
+        feasible = feasible & (of_moves > -1.0e29)
     return 2.0 * tl.sigmoid(2.0 * raw) - 1.0, feasible, logit_key
 
 
@@ -163,8 +190,10 @@ def _find_logits(
 def _chance_kernel(
     packed, offsets, lengths, route_lengths, capacities, demands, positions, capacity_weight, distance_weight,
     first_steps, glimpses, out, normalisers, clip, SHRINKS: tl.constexpr, IS_BIASED: tl.constexpr,
-    HAS_EDGES: tl.constexpr, H: tl.constexpr, DK: tl.constexpr, PRECISION: tl.constexpr, L: tl.constexpr,
+    HAS_EDGES: tl.constexpr, RULES: tl.constexpr, H: tl.constexpr, DK: tl.constexpr, PRECISION: tl.constexpr,
+    L: tl.constexpr,
     BLOCK: tl.constexpr, LONGEST_TILE: tl.constexpr,
+    rule_first=None, rule_remaining=None, rule_states=None, rule_moves=None, rule_plane=None,
 ):  # fmt: skip
     """One program a route: u = C tanh(g logit_key^T), log p = u_target - logsumexp u, and their sum over the steps.
 
@@ -177,19 +206,27 @@ def _chance_kernel(
     if (count > LONGEST_TILE) & is_of_tile(length, L):
         start = tl.load(offsets + segment).to(tl.int64)
         first_step = tl.load(first_steps + segment)
+        rule_logits = rule_moves
         remaining = find_remaining(demands, start, length, tl.load(capacities + segment), L)
+        if RULES:
+            remaining = tl.load(rule_remaining + start + tl.arange(0, L), mask=tl.arange(0, L) <= length, other=0)
+            rule_moves += tl.load(rule_first + segment)
+            rule_logits = rule_moves + H * rule_plane
         glimpse = load_rows(glimpses, first_step, length + 1, 0, D, L, D)
         if HAS_EDGES:
             fraction = remaining.to(tl.float32) / tl.load(capacities + segment).to(tl.float32)
             glimpse = _add_edges(packed, capacity_weight, glimpse, start, length, fraction, D, L)
+        if RULES:
+            of_states = load_rows(rule_states, start, length + 1, D, 2 * D, L, D).to(tl.float32)
+            glimpse = (glimpse.to(tl.float32) + of_states).to(glimpse.dtype)
         step = tl.arange(0, L)
         target = tl.where(step < length, step + 1, 0)
         chosen = tl.zeros((L,), tl.float32)
         chance_sum = tl.zeros((L,), tl.float32)  # of e^(u - C): no u is larger than C
         for first in tl.range(0, loop_end(count), BLOCK):
             clipped, feasible, _ = _find_logits(
-                packed, demands, positions, distance_weight, glimpse, start, first, count, length, remaining,
-                IS_BIASED, HAS_EDGES, H, DK, PRECISION, L, BLOCK,
+                packed, demands, positions, distance_weight, rule_logits, glimpse, start, first, count, length,
+                remaining, IS_BIASED, HAS_EDGES, RULES, H, DK, PRECISION, L, BLOCK,
             )  # fmt: skip
             slot = first + tl.arange(0, BLOCK)
             chosen += tl.sum(tl.where(slot[None, :] == target[:, None], clip * clipped, 0.0), 1)
@@ -203,8 +240,11 @@ def _chance_kernel(
 def _chance_backward_kernel(
     packed, offsets, lengths, route_lengths, capacities, demands, positions, capacity_weight, distance_weight,
     first_steps, glimpses, normalisers, out_gradient, gradient, glimpse_gradient, capacity_gradient, distance_gradient,
-    clip, SHRINKS: tl.constexpr, IS_BIASED: tl.constexpr, HAS_EDGES: tl.constexpr, H: tl.constexpr, DK: tl.constexpr,
+    clip, SHRINKS: tl.constexpr, IS_BIASED: tl.constexpr, HAS_EDGES: tl.constexpr, RULES: tl.constexpr,
+    H: tl.constexpr, DK: tl.constexpr,
     PRECISION: tl.constexpr, L: tl.constexpr, BLOCK: tl.constexpr, LONGEST_TILE: tl.constexpr,
+    rule_first=None, rule_remaining=None, rule_states=None, rule_moves=None, rule_plane=None, rule_states_gradient=None,
+    rule_moves_gradient=None,
 ):  # fmt: skip
     """One program a route: du = G (one-hot - softmax u) C (1 - tanh^2), dg = du logit_key, dlogit_key = du^T g."""
     D: tl.constexpr = H * DK
@@ -215,11 +255,20 @@ def _chance_backward_kernel(
     if (count > LONGEST_TILE) & is_of_tile(length, L):
         start = tl.load(offsets + segment).to(tl.int64)
         first_step = tl.load(first_steps + segment)
+        rule_logits = rule_moves
         remaining = find_remaining(demands, start, length, tl.load(capacities + segment), L)
+        if RULES:
+            remaining = tl.load(rule_remaining + start + tl.arange(0, L), mask=tl.arange(0, L) <= length, other=0)
+            rule_moves += tl.load(rule_first + segment)
+            rule_logits = rule_moves + H * rule_plane
+            rule_moves_gradient += tl.load(rule_first + segment)
         glimpse = load_rows(glimpses, first_step, length + 1, 0, D, L, D)
         if HAS_EDGES:
             fraction = remaining.to(tl.float32) / tl.load(capacities + segment).to(tl.float32)
             glimpse = _add_edges(packed, capacity_weight, glimpse, start, length, fraction, D, L)
+        if RULES:
+            of_states = load_rows(rule_states, start, length + 1, D, 2 * D, L, D).to(tl.float32)
+            glimpse = (glimpse.to(tl.float32) + of_states).to(glimpse.dtype)
         step = tl.arange(0, L)
         target = tl.where(step < length, step + 1, 0)
         normaliser = tl.load(normalisers + first_step + step, mask=step <= length, other=_HUGE)
@@ -228,8 +277,8 @@ def _chance_backward_kernel(
         d_distance = 0.0
         for first in tl.range(0, loop_end(count), BLOCK):
             clipped, feasible, logit_key = _find_logits(
-                packed, demands, positions, distance_weight, glimpse, start, first, count, length, remaining,
-                IS_BIASED, HAS_EDGES, H, DK, PRECISION, L, BLOCK,
+                packed, demands, positions, distance_weight, rule_logits, glimpse, start, first, count, length,
+                remaining, IS_BIASED, HAS_EDGES, RULES, H, DK, PRECISION, L, BLOCK,
             )  # fmt: skip
             slot = first + tl.arange(0, BLOCK)
             chance = tl.exp(clip * clipped - normaliser[:, None])
@@ -238,11 +287,15 @@ def _chance_backward_kernel(
             d_raw = tl.where(feasible & (step <= length)[:, None], d_raw, 0.0)
             if IS_BIASED:
                 d_distance += tl.sum(tl.sum(d_raw * measure(positions, start, first, count, length, BLOCK, L), 1), 0)
+            if RULES:
+                store_pairs(rule_moves_gradient + H * rule_plane, d_raw, first, count, length, BLOCK, L)
             d_raw = d_raw.to(glimpse.dtype)
             d_logit_key = tl.dot(tl.trans(d_raw), glimpse, input_precision=PRECISION)
             store_rows(gradient, d_logit_key, start + first, 0, count - first, 2 * D, STRIDE, BLOCK, D)
             d_glimpse = tl.dot(d_raw, logit_key, d_glimpse, input_precision=PRECISION)
         store_rows(glimpse_gradient, d_glimpse, first_step, 0, length + 1, 0, D, L, D)
+        if RULES:
+            store_rows(rule_states_gradient, d_glimpse, start, 0, length + 1, D, 2 * D, L, D)
         if HAS_EDGES:
             store_rows(gradient, d_glimpse, start, 0, length + 1, 5 * D, STRIDE, L, D)
             d_capacity = tl.sum(d_glimpse * fraction[:, None], 0)
@@ -255,8 +308,11 @@ def _chance_backward_kernel(
 def _glimpse_backward_kernel(
     packed, offsets, lengths, route_lengths, capacities, demands, positions, capacity_weight, distance_weight,
     first_steps, queries, glimpses, levels, glimpse_gradient, gradient, query_gradient, distance_gradient,
-    SHRINKS: tl.constexpr, IS_BIASED: tl.constexpr, HAS_EDGES: tl.constexpr, H: tl.constexpr, DK: tl.constexpr,
+    SHRINKS: tl.constexpr, IS_BIASED: tl.constexpr, HAS_EDGES: tl.constexpr, RULES: tl.constexpr, H: tl.constexpr,
+    DK: tl.constexpr,
     PRECISION: tl.constexpr, L: tl.constexpr, BLOCK: tl.constexpr, LONGEST_TILE: tl.constexpr,
+    rule_first=None, rule_remaining=None, rule_states=None, rule_moves=None, rule_plane=None, rule_states_gradient=None,
+    rule_moves_gradient=None,
 ):  # fmt: skip
     """One program a route and head: the way back through its attention, whose weights are computed anew."""
     D: tl.constexpr = H * DK
@@ -267,7 +323,13 @@ def _glimpse_backward_kernel(
     if (count > LONGEST_TILE) & is_of_tile(length, L):
         start = tl.load(offsets + segment).to(tl.int64)
         first_step = tl.load(first_steps + segment)
+        rule_logits = rule_moves
         remaining = find_remaining(demands, start, length, tl.load(capacities + segment), L)
+        if RULES:
+            remaining = tl.load(rule_remaining + start + tl.arange(0, L), mask=tl.arange(0, L) <= length, other=0)
+            rule_moves += tl.load(rule_first + segment)
+            rule_logits = rule_moves + H * rule_plane
+            rule_moves_gradient += tl.load(rule_first + segment)
         query = load_rows(queries, first_step, length + 1, head * DK, D, L, DK)
         glimpse = load_rows(glimpses, first_step, length + 1, head * DK, D, L, DK)
         d_glimpse = load_rows(glimpse_gradient, first_step, length + 1, head * DK, D, L, DK)
@@ -283,7 +345,11 @@ def _glimpse_backward_kernel(
             if IS_BIASED:
                 distance = measure(positions, start, first, count, length, BLOCK, L)
                 scores += tl.load(distance_weight + head) * distance
+            if RULES:
+                scores += load_pairs(rule_moves + head * rule_plane, first, count, length, BLOCK, L)
             feasible = _find_feasible(demands, start, first, count, remaining, BLOCK, L)
+            if RULES:
+                feasible = feasible & (load_pairs(rule_logits, first, count, length, BLOCK, L) > -1.0e29)
             weights = tl.where(feasible, tl.exp2(scores * _LOG2_E - level[:, None]), 0.0)
             d_value = tl.dot(tl.trans(weights.to(value.dtype)), d_glimpse, input_precision=PRECISION)
             store_rows(gradient, d_value, start + first, 0, count - first, D + head * DK, STRIDE, BLOCK, DK)
@@ -291,6 +357,8 @@ def _glimpse_backward_kernel(
             d_scores = weights * (d_weights - common[:, None])
             if IS_BIASED:
                 d_distance += tl.sum(tl.sum(d_scores * distance, 1), 0)
+            if RULES:
+                store_pairs(rule_moves_gradient + head * rule_plane, d_scores, first, count, length, BLOCK, L)
             d_scores = d_scores.to(value.dtype)
             d_key = tl.dot(tl.trans(d_scores), query, input_precision=PRECISION)
             store_rows(gradient, d_key, start + first, 0, count - first, head * DK, STRIDE, BLOCK, DK)
@@ -304,8 +372,11 @@ def _glimpse_backward_kernel(
 def _query_backward_kernel(
     packed, offsets, lengths, route_lengths, capacities, demands, positions, capacity_weight, distance_weight,
     first_steps, query_gradient, gradient, capacity_gradient, SHRINKS: tl.constexpr, IS_BIASED: tl.constexpr,
-    HAS_EDGES: tl.constexpr, H: tl.constexpr, DK: tl.constexpr, PRECISION: tl.constexpr, L: tl.constexpr,
+    HAS_EDGES: tl.constexpr, RULES: tl.constexpr, H: tl.constexpr, DK: tl.constexpr, PRECISION: tl.constexpr,
+    L: tl.constexpr,
     BLOCK: tl.constexpr, LONGEST_TILE: tl.constexpr,
+    rule_first=None, rule_remaining=None, rule_states=None, rule_moves=None, rule_plane=None, rule_states_gradient=None,
+    rule_moves_gradient=None,
 ):  # fmt: skip
     """One program a route: a node gets dq_p / (nodes in the mean) of every step whose mean it is in.
 
@@ -320,7 +391,12 @@ def _query_backward_kernel(
         start = tl.load(offsets + segment).to(tl.int64)
         capacity = tl.load(capacities + segment)
         d_query = load_rows(query_gradient, tl.load(first_steps + segment), length + 1, 0, D, L, D).to(tl.float32)
-        fraction = find_remaining(demands, start, length, capacity, L).to(tl.float32) / capacity.to(tl.float32)
+        remaining = find_remaining(demands, start, length, capacity, L)
+        if RULES:
+            remaining = tl.load(rule_remaining + start + tl.arange(0, L), mask=tl.arange(0, L) <= length, other=0)
+        fraction = remaining.to(tl.float32) / capacity.to(tl.float32)
+        if RULES:
+            store_rows(rule_states_gradient, d_query, start, 0, length + 1, 0, 2 * D, L, D)
         d_capacity = tl.sum(d_query * fraction[:, None], 0)
         capacity_gradient += segment.to(tl.int64) * ((2 if HAS_EDGES else 1) * D)
         tl.store(capacity_gradient + tl.arange(0, D), d_capacity)
@@ -362,12 +438,19 @@ class StreamedSteps(NamedTuple):
     normalisers: Tensor
 
 
-def run_stream(packed: Tensor, given: tuple[Tensor, ...], shape: RouteShape, out: Tensor, steps: int) -> StreamedSteps:
+def run_stream(
+    packed: Tensor,
+    given: tuple[Tensor, ...],
+    shape: RouteShape,
+    out: Tensor,
+    steps: int,
+    rules: RuleTerms | None = None,
+) -> StreamedSteps:
     """Write the log-probabilities of all routes whose segments do not fit in a tile.
 
     Parameters
     ----------
-    packed, given, shape, out
+    packed, given, shape, out, rules
         As in `dynaroute.kernels.route_tile.run_tiles`.
     steps
         Room to make for the steps of all routes, returns included.
@@ -383,7 +466,8 @@ def run_stream(packed: Tensor, given: tuple[Tensor, ...], shape: RouteShape, out
         normalisers=packed.new_empty(steps, dtype=torch.float32),
     )
     grid, all_given = (len(out),), (packed, *given, kept.first)
-    for settings in _launches(packed, shape):
+    for each in _launches(packed, shape):
+        settings = each | name_terms(rules)
         _query_kernel[grid](*all_given, kept.queries, **settings)
         _glimpse_kernel[(*grid, shape.heads)](*all_given, kept.queries, kept.glimpses, kept.levels, **settings)
         _chance_kernel[grid](*all_given, kept.glimpses, out, kept.normalisers, shape.clip, **settings)
@@ -397,12 +481,14 @@ def run_stream_backward(
     kept: StreamedSteps,
     out_gradient: Tensor,
     gradients: RouteGradients,
+    rules: RuleTerms | None = None,
 ) -> None:
     """Write the gradients of the same, given those of `out`; the other parameters are as in `run_stream`."""
-    of_packed, of_capacity, of_distance = gradients
+    of_packed, of_capacity, of_distance, *_ = gradients
     d_queries, d_glimpses = torch.empty_like(kept.queries), torch.empty_like(kept.glimpses)
     grid, all_given = (len(out_gradient),), (packed, *given, kept.first)
-    for settings in _launches(packed, shape):
+    for each in _launches(packed, shape):
+        settings = each | name_terms(rules) | name_gradients(gradients)
         _chance_backward_kernel[grid](
             *all_given, kept.glimpses, kept.normalisers, out_gradient, of_packed, d_glimpses, of_capacity, of_distance,
             shape.clip, **settings,

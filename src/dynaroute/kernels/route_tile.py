@@ -14,10 +14,15 @@ from dynaroute.kernels.arithmetic import find_feasible
 from dynaroute.kernels.route_parts import (
     RouteGradients,
     RouteShape,
+    RuleTerms,
     find_remaining,
     is_of_tile,
+    load_pairs,
     load_rows,
     measure,
+    name_gradients,
+    name_terms,
+    store_pairs,
     store_rows,
 )
 
@@ -26,8 +31,8 @@ __all__ = ["run_tiles", "run_tiles_backward"]
 
 @triton.jit
 def _describe_steps(
-    demands, positions, start, count, length, capacity, SHRINKS: tl.constexpr, IS_BIASED: tl.constexpr,
-    M: tl.constexpr, L: tl.constexpr,
+    demands, positions, rule_remaining, rule_logits, start, count, length, capacity, SHRINKS: tl.constexpr,
+    IS_BIASED: tl.constexpr, RULES: tl.constexpr, M: tl.constexpr, L: tl.constexpr,
 ):  # fmt: skip
     """The state at all steps of a route.
 
@@ -37,11 +42,15 @@ def _describe_steps(
     step = tl.arange(0, L)
     slot = tl.arange(0, M)
     remaining = find_remaining(demands, start, length, capacity, L)
+    if RULES:
+        remaining = tl.load(rule_remaining + start + step, mask=step <= length, other=0)
     demand = tl.load(demands + start + slot, mask=slot < count, other=0)
     is_token = (slot < count)[None, :]
     is_depot = slot[None, :] == 0
     is_open = (slot[None, :] > step[:, None]) & is_token
     feasible = find_feasible(is_open, demand[None, :], remaining[:, None], is_depot, step[:, None] > 0)
+    if RULES:
+        feasible = feasible & (load_pairs(rule_logits, 0, count, length, M, L) > -1.0e29)
     in_mean = is_open | is_depot
     nodes_in_mean = count - step
     if not SHRINKS:
@@ -56,9 +65,9 @@ def _describe_steps(
 
 @triton.jit
 def _attend_head(
-    packed, capacity_weight, distance_weight, start, count, length, head, feasible, in_mean, fraction, per_node,
-    distance, IS_BIASED: tl.constexpr, HAS_EDGES: tl.constexpr, M: tl.constexpr, L: tl.constexpr, D: tl.constexpr,
-    DK: tl.constexpr, PRECISION: tl.constexpr,
+    packed, capacity_weight, distance_weight, rule_states, rule_moves, start, count, length, head, feasible, in_mean,
+    fraction, per_node, distance, IS_BIASED: tl.constexpr, HAS_EDGES: tl.constexpr, RULES: tl.constexpr,
+    M: tl.constexpr, L: tl.constexpr, D: tl.constexpr, DK: tl.constexpr, PRECISION: tl.constexpr,
 ):  # fmt: skip
     """Eqs 12 to 16 for one head; returns the tiles, queries (L, DK), weights (L, M) and glimpses (L, DK)."""
     STRIDE: tl.constexpr = (6 if HAS_EDGES else 5) * D
@@ -71,10 +80,14 @@ def _attend_head(
     total = tl.dot(in_mean.to(graph.dtype), graph, input_precision=PRECISION)
     of_capacity = tl.load(capacity_weight + column + tl.arange(0, DK)).to(tl.float32)
     query = total * per_node[:, None] + last.to(tl.float32) + of_capacity[None, :] * fraction[:, None]
+    if RULES:
+        query += load_rows(rule_states, start, length + 1, column, 2 * D, L, DK).to(tl.float32)
     query = query.to(key.dtype)
     scores = tl.dot(query, tl.trans(key), input_precision=PRECISION)
     if IS_BIASED:
         scores += tl.load(distance_weight + head) * distance
+    if RULES:
+        scores += load_pairs(rule_moves, 0, count, length, M, L)
     scores = tl.where(feasible, scores, -1.0e30)
     weights = tl.exp(scores - tl.max(scores, 1)[:, None])
     weights = weights * (1.0 / tl.sum(weights, 1))[:, None]  # one division per row, because divisions are slow
@@ -83,41 +96,48 @@ def _attend_head(
         glimpse += load_rows(packed, start, length + 1, column + 5 * D, STRIDE, L, DK).to(tl.float32)
         of_capacity = tl.load(capacity_weight + D + column + tl.arange(0, DK)).to(tl.float32)
         glimpse += of_capacity[None, :] * fraction[:, None]
+    if RULES:
+        glimpse += load_rows(rule_states, start, length + 1, column + D, 2 * D, L, DK).to(tl.float32)
     return key, value, logit_key, query, weights, glimpse.to(value.dtype)
 
 
 @triton.jit
 def _sum_logits(
-    packed, capacity_weight, distance_weight, start, count, length, feasible, in_mean, fraction, per_node, distance,
-    IS_BIASED: tl.constexpr, HAS_EDGES: tl.constexpr, M: tl.constexpr, L: tl.constexpr, H: tl.constexpr,
-    DK: tl.constexpr, PRECISION: tl.constexpr,
+    packed, capacity_weight, distance_weight, rule_states, rule_moves, rule_plane, start, count, length, feasible,
+    in_mean, fraction, per_node, distance, IS_BIASED: tl.constexpr, HAS_EDGES: tl.constexpr, RULES: tl.constexpr,
+    M: tl.constexpr, L: tl.constexpr, H: tl.constexpr, DK: tl.constexpr, PRECISION: tl.constexpr,
 ):  # fmt: skip
     """Eqs 17 and 18: logits before clipping, summed over heads because W^O and W^Q are folded into the logit keys."""
     logits = tl.zeros([L, M], dtype=tl.float32)
     for head in range(H):
         _, _, logit_key, _, _, glimpse = _attend_head(
-            packed, capacity_weight, distance_weight, start, count, length, head, feasible, in_mean, fraction, per_node,
-            distance, IS_BIASED, HAS_EDGES, M, L, H * DK, DK, PRECISION,
+            packed, capacity_weight, distance_weight, rule_states, rule_moves, start, count, length, head, feasible,
+            in_mean, fraction, per_node, distance, IS_BIASED, HAS_EDGES, RULES, M, L, H * DK, DK, PRECISION,
         )  # fmt: skip
+        if RULES:
+            rule_moves += rule_plane
         logits += tl.dot(glimpse, tl.trans(logit_key), input_precision=PRECISION)
     if IS_BIASED:
         logits += tl.load(distance_weight + H) * distance
+    if RULES:
+        logits += load_pairs(rule_moves, 0, count, length, M, L)
     return logits
 
 
 @triton.jit
 def _forward_tile(
-    packed, demands, positions, capacity_weight, distance_weight, out, segment, start, count, length, capacity, clip,
-    SHRINKS: tl.constexpr, IS_BIASED: tl.constexpr, HAS_EDGES: tl.constexpr, M: tl.constexpr, L: tl.constexpr,
+    packed, demands, positions, capacity_weight, distance_weight, out, rule_remaining, rule_states, rule_moves,
+    rule_logits, rule_plane, segment, start, count, length, capacity, clip, SHRINKS: tl.constexpr,
+    IS_BIASED: tl.constexpr, HAS_EDGES: tl.constexpr, RULES: tl.constexpr, M: tl.constexpr, L: tl.constexpr,
     H: tl.constexpr, DK: tl.constexpr, PRECISION: tl.constexpr,
 ):  # fmt: skip
     step = tl.arange(0, L)
     feasible, in_mean, per_node, fraction, distance = _describe_steps(
-        demands, positions, start, count, length, capacity, SHRINKS, IS_BIASED, M, L
+        demands, positions, rule_remaining, rule_logits, start, count, length, capacity, SHRINKS, IS_BIASED, RULES, M, L
     )
     raw = _sum_logits(
-        packed, capacity_weight, distance_weight, start, count, length, feasible, in_mean, fraction, per_node, distance,
-        IS_BIASED, HAS_EDGES, M, L, H, DK, PRECISION,
+        packed, capacity_weight, distance_weight, rule_states, rule_moves, rule_plane, start, count, length, feasible,
+        in_mean, fraction, per_node, distance, IS_BIASED, HAS_EDGES, RULES, M, L, H, DK, PRECISION,
     )  # fmt: skip
     logits = tl.where(feasible, clip * (2.0 * tl.sigmoid(2.0 * raw) - 1.0), -1.0e30)
     top = tl.max(logits, 1)
@@ -130,18 +150,19 @@ def _forward_tile(
 @triton.jit
 def _backward_tile(
     packed, demands, positions, capacity_weight, distance_weight, out_gradient, gradient, capacity_gradient,
-    distance_gradient, segment, start, count, length, capacity, clip, SHRINKS: tl.constexpr, IS_BIASED: tl.constexpr,
-    HAS_EDGES: tl.constexpr, M: tl.constexpr, L: tl.constexpr, H: tl.constexpr, DK: tl.constexpr,
+    distance_gradient, rule_remaining, rule_states, rule_moves, rule_logits, rule_plane, rule_states_gradient,
+    rule_moves_gradient, segment, start, count, length, capacity, clip, SHRINKS: tl.constexpr, IS_BIASED: tl.constexpr,
+    HAS_EDGES: tl.constexpr, RULES: tl.constexpr, M: tl.constexpr, L: tl.constexpr, H: tl.constexpr, DK: tl.constexpr,
     PRECISION: tl.constexpr,
 ):  # fmt: skip
     step = tl.arange(0, L)
     slot = tl.arange(0, M)
     feasible, in_mean, per_node, fraction, distance = _describe_steps(
-        demands, positions, start, count, length, capacity, SHRINKS, IS_BIASED, M, L
+        demands, positions, rule_remaining, rule_logits, start, count, length, capacity, SHRINKS, IS_BIASED, RULES, M, L
     )
     raw = _sum_logits(
-        packed, capacity_weight, distance_weight, start, count, length, feasible, in_mean, fraction, per_node, distance,
-        IS_BIASED, HAS_EDGES, M, L, H, DK, PRECISION,
+        packed, capacity_weight, distance_weight, rule_states, rule_moves, rule_plane, start, count, length, feasible,
+        in_mean, fraction, per_node, distance, IS_BIASED, HAS_EDGES, RULES, M, L, H, DK, PRECISION,
     )  # fmt: skip
     clipped = 2.0 * tl.sigmoid(2.0 * raw) - 1.0
     logits = tl.where(feasible, clip * clipped, -1.0e30)
@@ -155,14 +176,16 @@ def _backward_tile(
     if IS_BIASED:
         distance_gradient += segment.to(tl.int64) * (H + 1)
         tl.store(distance_gradient + H, tl.sum(tl.sum(d_raw * distance, 1), 0))
+    if RULES:
+        store_pairs(rule_moves_gradient + H * rule_plane, d_raw, 0, count, length, M, L)
     d_raw = d_raw.to(packed.dtype.element_ty)
     STRIDE: tl.constexpr = (6 if HAS_EDGES else 5) * H * DK
     capacity_gradient += segment.to(tl.int64) * ((2 if HAS_EDGES else 1) * H * DK)
     for head in range(H):
         column = head * DK
         key, value, logit_key, query, weights, glimpse = _attend_head(
-            packed, capacity_weight, distance_weight, start, count, length, head, feasible, in_mean, fraction, per_node,
-            distance, IS_BIASED, HAS_EDGES, M, L, H * DK, DK, PRECISION,
+            packed, capacity_weight, distance_weight, rule_states, rule_moves, start, count, length, head, feasible,
+            in_mean, fraction, per_node, distance, IS_BIASED, HAS_EDGES, RULES, M, L, H * DK, DK, PRECISION,
         )  # fmt: skip
         d_logit_key = tl.dot(tl.trans(d_raw), glimpse, input_precision=PRECISION)
         store_rows(gradient, d_logit_key, start, 0, count, column + 2 * H * DK, STRIDE, M, DK)
@@ -171,6 +194,10 @@ def _backward_tile(
             store_rows(gradient, d_glimpse, start, 0, length + 1, column + 5 * H * DK, STRIDE, L, DK)
             d_capacity = tl.sum(d_glimpse * fraction[:, None], 0)
             tl.store(capacity_gradient + H * DK + column + tl.arange(0, DK), d_capacity)
+        if RULES:
+            store_rows(
+                rule_states_gradient, d_glimpse, start, 0, length + 1, column + H * DK, 2 * H * DK, L, DK
+            )  # fmt: skip
         d_glimpse = d_glimpse.to(value.dtype)
         d_value = tl.dot(tl.trans(weights.to(value.dtype)), d_glimpse, input_precision=PRECISION)
         store_rows(gradient, d_value, start, 0, count, column + H * DK, STRIDE, M, DK)
@@ -178,6 +205,10 @@ def _backward_tile(
         d_scores = weights * (d_weights - tl.sum(d_weights * weights, 1)[:, None])
         if IS_BIASED:
             tl.store(distance_gradient + head, tl.sum(tl.sum(d_scores * distance, 1), 0))
+        if RULES:
+            store_pairs(rule_moves_gradient, d_scores, 0, count, length, M, L)
+            rule_moves += rule_plane
+            rule_moves_gradient += rule_plane
         d_scores = d_scores.to(value.dtype)
         d_key = tl.dot(tl.trans(d_scores), query, input_precision=PRECISION)
         store_rows(gradient, d_key, start, 0, count, column, STRIDE, M, DK)
@@ -189,13 +220,16 @@ def _backward_tile(
         store_rows(gradient, d_query, start, 0, length + 1, column + 4 * H * DK, STRIDE, L, DK)
         d_capacity = tl.sum(d_query * fraction[:, None], 0)
         tl.store(capacity_gradient + column + tl.arange(0, DK), d_capacity)
+        if RULES:
+            store_rows(rule_states_gradient, d_query, start, 0, length + 1, column, 2 * H * DK, L, DK)
 
 
 @triton.jit
 def _forward_kernel(
     packed, offsets, lengths, route_lengths, capacities, demands, positions, capacity_weight, distance_weight, out,
-    clip, SHRINKS: tl.constexpr, IS_BIASED: tl.constexpr, HAS_EDGES: tl.constexpr, FIRST: tl.constexpr,
-    LAST: tl.constexpr, L: tl.constexpr, H: tl.constexpr, DK: tl.constexpr, PRECISION: tl.constexpr,
+    clip, SHRINKS: tl.constexpr, IS_BIASED: tl.constexpr, HAS_EDGES: tl.constexpr, RULES: tl.constexpr,
+    FIRST: tl.constexpr, LAST: tl.constexpr, L: tl.constexpr, H: tl.constexpr, DK: tl.constexpr,
+    PRECISION: tl.constexpr, rule_first=None, rule_remaining=None, rule_states=None, rule_moves=None, rule_plane=None,
 ):  # fmt: skip
     """One program per route: the sum of log p (eq 20) over its steps, whose masks are all known.
 
@@ -203,7 +237,8 @@ def _forward_kernel(
     + last projection of slot p + w D_p / D;
     A = softmax(q k^T) over feasible nodes, g = A v, u = C tanh(g logit_key^T), log p = u_target - logsumexp u.
     If attention is biased, log-distances times a learned weight are added to the scores of each head, and to the
-    argument of tanh. With edges, the edge projection of slot p + w' D_p / D is added to g.
+    argument of tanh. With edges, the edge projection of slot p + w' D_p / D is added to g. With rules, their terms are
+    added to the query, to the scores, to g, and to the argument of tanh.
     Twin: `dynaroute.training.replay.replay.route_log_probabilities`.
     """
     segment = tl.program_id(0)
@@ -211,12 +246,17 @@ def _forward_kernel(
     count = tl.load(lengths + segment).to(tl.int32)
     length = tl.load(route_lengths + segment).to(tl.int32)
     capacity = tl.load(capacities + segment)
+    rule_logits = rule_moves
+    if RULES:
+        rule_moves += tl.load(rule_first + segment)
+        rule_logits = rule_moves + H * rule_plane
     for power in tl.static_range(FIRST, LAST + 1):  # the smallest tile of 16, 32, ... that holds the segment
         is_smallest = (count > ((1 << power) // 2 if power > 4 else 0)) & (count <= (1 << power))
         if is_smallest & is_of_tile(length, L):
             _forward_tile(
-                packed, demands, positions, capacity_weight, distance_weight, out, segment, start, count, length,
-                capacity, clip, SHRINKS, IS_BIASED, HAS_EDGES, 1 << power, L, H, DK, PRECISION,
+                packed, demands, positions, capacity_weight, distance_weight, out, rule_remaining, rule_states,
+                rule_moves, rule_logits, rule_plane, segment, start, count, length, capacity, clip, SHRINKS, IS_BIASED,
+                HAS_EDGES, RULES, 1 << power, L, H, DK, PRECISION,
             )  # fmt: skip
 
 
@@ -224,8 +264,9 @@ def _forward_kernel(
 def _backward_kernel(
     packed, offsets, lengths, route_lengths, capacities, demands, positions, capacity_weight, distance_weight,
     out_gradient, gradient, capacity_gradient, distance_gradient, clip, SHRINKS: tl.constexpr, IS_BIASED: tl.constexpr,
-    HAS_EDGES: tl.constexpr, FIRST: tl.constexpr, LAST: tl.constexpr, L: tl.constexpr, H: tl.constexpr,
-    DK: tl.constexpr, PRECISION: tl.constexpr,
+    HAS_EDGES: tl.constexpr, RULES: tl.constexpr, FIRST: tl.constexpr, LAST: tl.constexpr, L: tl.constexpr,
+    H: tl.constexpr, DK: tl.constexpr, PRECISION: tl.constexpr, rule_first=None, rule_remaining=None, rule_states=None,
+    rule_moves=None, rule_plane=None, rule_states_gradient=None, rule_moves_gradient=None,
 ):  # fmt: skip
     """One program per route. With G the gradient of its log-probability:
 
@@ -237,17 +278,25 @@ def _backward_kernel(
     count = tl.load(lengths + segment).to(tl.int32)
     length = tl.load(route_lengths + segment).to(tl.int32)
     capacity = tl.load(capacities + segment)
+    rule_logits = rule_moves
+    if RULES:
+        rule_moves += tl.load(rule_first + segment)
+        rule_moves_gradient += tl.load(rule_first + segment)
+        rule_logits = rule_moves + H * rule_plane
     for power in tl.static_range(FIRST, LAST + 1):  # the smallest tile of 16, 32, ... that holds the segment
         is_smallest = (count > ((1 << power) // 2 if power > 4 else 0)) & (count <= (1 << power))
         if is_smallest & is_of_tile(length, L):
             _backward_tile(
                 packed, demands, positions, capacity_weight, distance_weight, out_gradient, gradient, capacity_gradient,
-                distance_gradient, segment, start, count, length, capacity, clip, SHRINKS, IS_BIASED, HAS_EDGES,
-                1 << power, L, H, DK, PRECISION,
+                distance_gradient, rule_remaining, rule_states, rule_moves, rule_logits, rule_plane,
+                rule_states_gradient, rule_moves_gradient, segment, start, count, length, capacity, clip, SHRINKS,
+                IS_BIASED, HAS_EDGES, RULES, 1 << power, L, H, DK, PRECISION,
             )  # fmt: skip
 
 
-def run_tiles(packed: Tensor, given: tuple[Tensor, ...], shape: RouteShape, out: Tensor) -> None:
+def run_tiles(
+    packed: Tensor, given: tuple[Tensor, ...], shape: RouteShape, out: Tensor, rules: RuleTerms | None = None
+) -> None:
     """Write the log-probabilities of all routes whose segments fit in a tile.
 
     Parameters
@@ -260,17 +309,27 @@ def run_tiles(packed: Tensor, given: tuple[Tensor, ...], shape: RouteShape, out:
         Settings that all routes share.
     out
         (P,) float32 result.
+    rules
+        What rules beyond capacity add.
     """
     for settings in _launches(packed, shape):
-        _forward_kernel[(len(out),)](packed, *given, out, shape.clip, **settings)
+        _forward_kernel[(len(out),)](packed, *given, out, shape.clip, **settings, **name_terms(rules))
 
 
 def run_tiles_backward(
-    packed: Tensor, given: tuple[Tensor, ...], shape: RouteShape, out_gradient: Tensor, gradients: RouteGradients
+    packed: Tensor,
+    given: tuple[Tensor, ...],
+    shape: RouteShape,
+    out_gradient: Tensor,
+    gradients: RouteGradients,
+    rules: RuleTerms | None = None,
 ) -> None:
     """Write the gradients, given those of `out`; the other parameters are those of `run_tiles`."""
     for settings in _launches(packed, shape):
-        _backward_kernel[(len(out_gradient),)](packed, *given, out_gradient, *gradients, shape.clip, **settings)
+        terms = name_terms(rules) | name_gradients(gradients)
+        _backward_kernel[(len(out_gradient),)](
+            packed, *given, out_gradient, *gradients[:3], shape.clip, **settings, **terms
+        )
 
 
 def _launches(packed: Tensor, shape: RouteShape) -> Iterator[dict[str, Any]]:

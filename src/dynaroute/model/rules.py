@@ -6,8 +6,9 @@ encoded anew there (eq 22), whatever was driven before. All of it is whole numbe
 With c the work since the departure (driving and service) and W the least departure after which nobody waits any more,
 the clock is c + W. A leg of a ticks to a customer whose window begins at e makes c' = c + a and W' = max(W, e - c'):
 the clock is the function t -> max(t + a, e). Written so, all states of a known route are running sums and running
-maxima (`follow`), which replay needs, and the sequence of `Progress.visit` gives the same numbers. A vehicle that is at
-the end as early as can be may depart as late as min(W, L), where L is the least of the window ends minus c'.
+maxima (`SegmentRules.follow`), which replay needs, and `SegmentRules.visit` one after the other gives the same numbers.
+A vehicle that is at the end as early as can be may depart as late as min(W, L), where L is the least of the window ends
+minus c'.
 
 Loads: R_d is the room for more deliveries, which are on board from the depot on, and R_p that for pickups. A stop with
 delivery d and pickup p makes R_p' = R_p - p and R_d' = min(R_d - d, R_p'); both must stay at 0 or more. Without
@@ -23,7 +24,7 @@ from torch import Tensor
 
 from dynaroute.batch.rules import NEVER, RuleBatch
 
-__all__ = ["MOVES", "STATES", "Outlook", "Progress", "SegmentRules"]
+__all__ = ["MOVES", "STATES", "Facts", "Outlook", "Progress", "SegmentRules", "Stops", "describe_states"]
 
 STATES = 5  # what eq 12 sees of a vehicle besides D_t
 MOVES = 10  # what the scores see of a step and a node
@@ -65,14 +66,65 @@ class Outlook(NamedTuple):
     feasible
         (P, S, M) customers that the rules allow, whether open or not.
     states
-        (P, S, `STATES`) float64 the states of eq 12 besides D_t.
+        (P, S, `STATES`) the states of eq 12 besides D_t.
     moves
-        (P, S, M, `MOVES`) float64 quantities of a step and a node.
+        (P, S, M, `MOVES`) quantities of a step and a node.
     """
 
     feasible: Tensor
     states: Tensor
     moves: Tensor
+
+
+class Stops(NamedTuple):
+    """What the rules say of nodes: (P, M), or in any shape that broadcasts with that of others.
+
+    Attributes
+    ----------
+    demand, pickup, early, late, service
+        int64, as in `RuleBatch`.
+    home, way_home
+        int64 ticks of time and length to the depot; 0 if routes are open.
+    is_customer
+        bool.
+    """
+
+    demand: Tensor
+    pickup: Tensor
+    early: Tensor
+    late: Tensor
+    service: Tensor
+    home: Tensor
+    way_home: Tensor
+    is_customer: Tensor
+
+
+class Facts(NamedTuple):
+    """What the rules say of whole instances: (P,), or in any shape that broadcasts with that of others.
+
+    Attributes
+    ----------
+    capacity, closing, longest_distance, longest_duration, is_last, has_times, day
+        As in `RuleBatch`; `closing` is when the depot closes.
+    has_pickups
+        Whether anybody gives something back.
+    near_length, near_time
+        One over the ticks between neighbours, of length and time; for the typical spacing of the remaining nodes.
+    per_length
+        As in `RuleBatch`.
+    """
+
+    capacity: Tensor
+    closing: Tensor
+    longest_distance: Tensor
+    longest_duration: Tensor
+    is_last: Tensor
+    has_times: Tensor
+    day: Tensor
+    has_pickups: Tensor
+    near_length: Tensor
+    near_time: Tensor
+    per_length: Tensor
 
 
 class SegmentRules(NamedTuple):
@@ -83,35 +135,31 @@ class SegmentRules(NamedTuple):
     batch
         The rules of all instances.
     row
-        (P,) instance of each segment.
+        (P,) row of each segment's instance in the tables of ways.
     nodes
         (P, M) node in each slot.
-    demands, pickups, early, late, service
-        (P, M) int64, as in `RuleBatch`.
-    home, way_home
-        (P, M) int64 ticks of time and length to the depot; 0 if routes are open.
-    capacity
-        (P,).
-    spread
-        (P,) the square root of the number of nodes, which makes neighbours about 1 apart.
+    stops
+        (P, M) what the rules say of these nodes.
+    facts
+        (P,) what they say of the instances.
     """
 
     batch: RuleBatch
     row: Tensor
     nodes: Tensor
-    demands: Tensor
-    pickups: Tensor
-    early: Tensor
-    late: Tensor
-    service: Tensor
-    home: Tensor
-    way_home: Tensor
-    capacity: Tensor
-    spread: Tensor
+    stops: Stops
+    facts: Facts
 
     @classmethod
     def of(
-        cls, batch: RuleBatch, row: Tensor, nodes: Tensor, demands: Tensor, capacity: Tensor, count: Tensor
+        cls,
+        batch: RuleBatch,
+        owner: Tensor,
+        nodes: Tensor,
+        demands: Tensor,
+        capacity: Tensor,
+        count: Tensor,
+        dtype: torch.dtype,
     ) -> SegmentRules:
         """Look up what segments need.
 
@@ -119,25 +167,49 @@ class SegmentRules(NamedTuple):
         ----------
         batch
             The rules of all instances.
-        row, nodes, demands, capacity
-            See the attributes; slots of padding may hold any node.
+        owner
+            (P,) instance of each segment.
+        nodes
+            (P, M) node in each slot; slots of padding may hold any node.
+        demands
+            (P, M) demands of these nodes.
+        capacity
+            (P,) capacity of each segment's vehicles.
         count
             (P,) number of nodes of each segment.
+        dtype
+            Type of what the policy sees.
         """
-        pickups, early, late, service = (
-            table[row[:, None], nodes].long() for table in (batch.pickups, batch.early, batch.late, batch.service)
+        pickup, early, late, service = (
+            table[owner[:, None], nodes].long() for table in (batch.pickups, batch.early, batch.late, batch.service)
         )  # (P, M) each
-        table_row = batch.row[row][:, None]  # (P, 1)
-        returns = ~batch.is_open[row][:, None]  # (P, 1)
+        row = batch.row[owner]  # (P,)
+        returns = ~batch.is_open[owner][:, None]  # (P, 1)
         home, way_home = (
-            table[table_row, nodes, torch.zeros_like(nodes)].long() * returns for table in (batch.durations, batch.legs)
+            table[row[:, None], nodes, torch.zeros_like(nodes)].long() * returns
+            for table in (batch.durations, batch.legs)
         )  # (P, M) each
-        loads = (demands.long(), pickups)
-        return cls(batch, row, nodes, *loads, early, late, service, home, way_home, capacity, count.double().sqrt())
+        is_customer = (torch.arange(nodes.shape[1], device=nodes.device) > 0).expand_as(nodes)
+        spread = count.double().clamp(min=1).sqrt()  # (P,)
+        facts = Facts(
+            capacity=capacity.long(),
+            closing=batch.late[owner, 0],
+            longest_distance=batch.longest_distance[owner],
+            longest_duration=batch.longest_duration[owner],
+            is_last=batch.is_last[owner],
+            has_times=batch.has_times[owner],
+            day=batch.day[owner].to(dtype),
+            has_pickups=(batch.pickups > 0).any(1)[owner],
+            near_length=(spread / batch.per_length[owner]).to(dtype),
+            near_time=(spread / batch.per_time[owner]).to(dtype),
+            per_length=batch.per_length[owner].to(dtype),
+        )
+        stops = Stops(demands.long(), pickup, early, late, service, home, way_home, is_customer)
+        return cls(batch, row, nodes, stops, facts)
 
     def begin(self) -> Progress:
         """Begin routes at the depot: one step each."""
-        room = self.capacity.long()[:, None]  # (P, 1)
+        room = self.facts.capacity[:, None]  # (P, 1)
         none = torch.zeros_like(room)
         return Progress(room, room, none, none, torch.full_like(room, NEVER), none, none.bool())
 
@@ -146,7 +218,9 @@ class SegmentRules(NamedTuple):
 
         At the depot, it begins anew.
         """
-        after = Progress(*(part.squeeze(-1) for part in self._drive(before, previous, chosen[..., None])))  # (P, S)
+        stop = Stops(*(each.gather(1, chosen) for each in self.stops))  # (P, S)
+        legs, lengths = self._measure(previous, chosen)
+        after = _drive(before, legs, lengths, stop)
         return Progress(*map(torch.where, [chosen != 0] * len(after), after, self.begin()))
 
     def follow(self, steps: int) -> Progress:
@@ -161,134 +235,142 @@ class SegmentRules(NamedTuple):
             S.
         """
         slot = torch.arange(steps, device=self.nodes.device).expand(len(self.nodes), -1)  # (P, S)
-        before = (slot - 1).clamp(min=0)
-        leg, length = (self._measure(table, before, slot) for table in (self.batch.durations, self.batch.legs))
-        demand, pickup, early, late, service = (
-            table[:, :steps].masked_fill(slot == 0, neutral)
-            for table, neutral in (
-                (self.demands, 0), (self.pickups, 0), (self.early, 0), (self.late, NEVER), (self.service, 0)
-            )
-        )  # (P, S) each  # fmt: skip
-        worked = (leg + service).cumsum(1)
-        arrived = worked - service
-        delivered, room = demand.cumsum(1), self.capacity.long()[:, None]
-        collectable = room - pickup.cumsum(1)
+        legs, lengths = self._measure((slot - 1).clamp(min=0), slot)
+        stop = Stops(*(each[:, :steps] for each in self.stops))  # (P, S)
+        is_depot = slot == 0  # begins at 0, whenever it opens
+        late = stop.late.masked_fill(is_depot, NEVER)
+        worked = (legs + stop.service).cumsum(1)
+        arrived = worked - stop.service
+        delivered, collectable = stop.demand.cumsum(1), self.facts.capacity[:, None] - stop.pickup.cumsum(1)
         return Progress(
             deliverable=(collectable + delivered).cummin(1).values - delivered,
             collectable=collectable,
             worked=worked,
-            departure=(early - arrived).cummax(1).values,
+            departure=(stop.early.masked_fill(is_depot, 0) - arrived).cummax(1).values,
             latest=(late - arrived).cummin(1).values,
-            driven=length.cumsum(1),
-            has_collected=pickup.cumsum(1) > 0,
+            driven=lengths.cumsum(1),
+            has_collected=stop.pickup.cumsum(1) > 0,
         )
 
     def look(self, progress: Progress, previous: Tensor) -> Outlook:
         """Look at all slots from (P, S) previous ones."""
-        everywhere = torch.arange(self.nodes.shape[1], device=previous.device)
-        after = self._drive(progress, previous, everywhere.expand(*previous.shape, -1))  # (P, S, M) each
-        is_feasible = self._allows(progress, after) | (previous == 0)[..., None]
-        return Outlook(is_feasible, self._describe_states(progress), self._describe_moves(progress, after))
-
-    def _drive(self, before: Progress, previous: Tensor, target: Tensor) -> Progress:
-        """Drive from (P, S) slots to (P, S, T) others: (P, S, T)."""
-        start = previous[..., None].expand_as(target)
-        arrived = before.worked[..., None] + self._measure(self.batch.durations, start, target)
-        demand, pickup, early, late, service = (
-            self._take(table, target) for table in (self.demands, self.pickups, self.early, self.late, self.service)
+        everywhere = torch.arange(self.nodes.shape[1], device=previous.device).expand(*previous.shape, -1)  # (P, S, M)
+        legs, lengths = self._measure(previous[..., None].expand_as(everywhere), everywhere)
+        before = Progress(*(part[..., None] for part in progress))  # (P, S, 1)
+        stop, facts = (
+            Stops(*(each[:, None] for each in self.stops)),
+            Facts(*(each[:, None, None] for each in self.facts)),
         )
-        collectable = before.collectable[..., None] - pickup
-        return Progress(
-            deliverable=(before.deliverable[..., None] - demand).minimum(collectable),
-            collectable=collectable,
-            worked=arrived + service,
-            departure=before.departure[..., None].maximum(early - arrived),
-            latest=before.latest[..., None].minimum(late - arrived),
-            driven=before.driven[..., None] + self._measure(self.batch.legs, start, target),
-            has_collected=before.has_collected[..., None] | (pickup > 0),
-        )
+        after = _drive(before, legs, lengths, stop)  # (P, S, M)
+        states = describe_states(progress, Facts(*(each[:, None] for each in self.facts)))
+        is_allowed = _allows(before, after, stop, facts, (previous == 0)[..., None])
+        return Outlook(is_allowed, states, _describe_moves(before, after, stop, facts))
 
-    def _allows(self, before: Progress, after: Progress) -> Tensor:
-        """Find the (P, S, M) customers that may be served so that the vehicle can go on (eqs 14 and 19).
+    def look_at(self, progress: Progress, segment: Tensor, step: Tensor, slot: Tensor) -> Outlook:
+        """Look at single slots: (N,) pairs of a step of a segment, and a slot. There are no states.
 
-        From the depot all may be, because every customer can be served alone.
+        Parameters
+        ----------
+        progress
+            (P, S) progress at all steps of all segments, which are at the slot of the same number.
+        segment, step, slot
+            (N,) each.
         """
-        table, row = self.batch, self.row[:, None, None]
-        demands, late, home, way_home = (each[:, None] for each in (self.demands, self.late, self.home, self.way_home))
-        start = after.worked - self.service[:, None] + after.departure
-        is_after_pickup = table.is_last[row] & before.has_collected[..., None] & (demands > 0)
-        return (
-            (after.deliverable >= 0)
-            & (start <= late)
-            & (after.worked + after.departure + home <= table.late[row, 0])
-            & (after.driven + way_home <= table.longest_distance[row])
-            & (self._count_duration(after) + home <= table.longest_duration[row])
-            & ~is_after_pickup
+        before = Progress(*(part[segment, step] for part in progress))
+        stop, facts = (
+            Stops(*(each[segment, slot] for each in self.stops)),
+            Facts(*(each[segment] for each in self.facts)),
         )
+        ways = self.row[segment], self.nodes[segment, step], self.nodes[segment, slot]
+        after = _drive(before, self.batch.durations[ways].long(), self.batch.legs[ways].long(), stop)  # (N,)
+        moves = _describe_moves(before, after, stop, facts)
+        return Outlook(_allows(before, after, stop, facts, step == 0), moves.new_empty(0), moves)
 
-    def _describe_states(self, progress: Progress) -> Tensor:
-        """(P, S, `STATES`): what eq 12 sees besides D_t; 0 where there is no rule."""
-        table, row = self.batch, self.row[:, None]
-        day, has_times = table.day[row], table.has_times[row]
-        length_left = table.longest_distance[row] - progress.driven
-        time_left = table.longest_duration[row] - self._count_duration(progress)
-        states = [
-            progress.collectable / self.capacity[:, None] * self._has_pickups(row),
-            (progress.worked + progress.departure) / day * has_times,
-            length_left / table.per_length[row] * (table.longest_distance[row] < NEVER),
-            time_left / day * (table.longest_duration[row] < NEVER),
-            progress.has_collected,
-        ]
-        return torch.stack(states, -1)
-
-    def _describe_moves(self, before: Progress, after: Progress) -> Tensor:
-        """(P, S, M, `MOVES`): arrival, waiting, slacks, the way home and loads after; 0 where there is no rule.
-
-        Differences of times and lengths are logarithms, in units of the typical spacing of the remaining nodes.
-        """
-        table, row = self.batch, self.row[:, None, None]
-        home, way_home, late = self.home[:, None], self.way_home[:, None], self.late[:, None]
-        near_time, near_length = (
-            self.spread[:, None, None] / unit[row] for unit in (table.per_time, table.per_length)
-        )  # (P, 1, 1) each
-        has_times, has_pickups = table.has_times[row], self._has_pickups(row)
-        is_far = table.longest_distance[row] < NEVER
-        closing, longest = table.late[row, 0], table.longest_duration[row]
-        start = after.worked - self.service[:, None] + after.departure
-        now = (before.worked + before.departure)[..., None]
-
-        def left(ticks: Tensor, near: Tensor) -> Tensor:
-            return (ticks.clamp(min=0) * near).log1p()
-
-        moves = [
-            left(start - now, near_time) * has_times,
-            left(after.departure - before.departure[..., None], near_time) * has_times,
-            left(late - start, near_time) * (late < table.day[row]),
-            left(closing - (after.worked + after.departure + home), near_time) * (closing < NEVER),
-            way_home / table.per_length[row] * (has_times | is_far),
-            left(table.longest_distance[row] - after.driven - way_home, near_length) * is_far,
-            left(longest - self._count_duration(after) - home, near_time) * (longest < NEVER),
-            after.deliverable / self.capacity[:, None, None] * has_pickups,
-            after.collectable / self.capacity[:, None, None] * has_pickups,
-            after.has_collected & ~before.has_collected[..., None],
-        ]
-        is_customer = torch.arange(self.nodes.shape[1], device=home.device) > 0  # (M,)
-        shape = after.worked.shape
-        return torch.stack([part.expand(shape).double() for part in moves], -1) * is_customer[:, None]
-
-    def _count_duration(self, progress: Progress) -> Tensor:
-        """Count ticks from the latest departure that does not delay the end."""
-        return progress.worked + (progress.departure - progress.latest).clamp(min=0)
-
-    def _has_pickups(self, row: Tensor) -> Tensor:
-        return (self.batch.pickups > 0).any(1)[row]
-
-    def _take(self, table: Tensor, slots: Tensor) -> Tensor:
-        """(P, S, T) values of slots."""
-        return table.gather(1, slots.flatten(1)).view_as(slots)
-
-    def _measure(self, table: Tensor, start: Tensor, end: Tensor) -> Tensor:
-        """(P, ...) int64 ticks between (P, ...) slots."""
-        row = self.batch.row[self.row].view(-1, *(1 for _ in start.shape[1:]))
+    def _measure(self, start: Tensor, end: Tensor) -> tuple[Tensor, Tensor]:
+        """(P, ...) int64 ticks of time and length between (P, ...) slots."""
+        row = self.row.view(-1, *(1 for _ in start.shape[1:]))
         first, last = (self.nodes.gather(1, slots.flatten(1)).view_as(slots) for slots in (start, end))
-        return table[row, first, last].long()
+        return self.batch.durations[row, first, last].long(), self.batch.legs[row, first, last].long()
+
+
+def _drive(before: Progress, legs: Tensor, lengths: Tensor, stop: Stops) -> Progress:
+    """Drive to a stop and serve it."""
+    arrived = before.worked + legs
+    collectable = before.collectable - stop.pickup
+    return Progress(
+        deliverable=(before.deliverable - stop.demand).minimum(collectable),
+        collectable=collectable,
+        worked=arrived + stop.service,
+        departure=before.departure.maximum(stop.early - arrived),
+        latest=before.latest.minimum(stop.late - arrived),
+        driven=before.driven + lengths,
+        has_collected=before.has_collected | (stop.pickup > 0),
+    )
+
+
+def _allows(before: Progress, after: Progress, stop: Stops, facts: Facts, is_start: Tensor) -> Tensor:
+    """Find customers that may be served so that the vehicle can go on (eqs 14 and 19).
+
+    From the depot all may be, because every customer can be served alone.
+    """
+    start = after.worked - stop.service + after.departure
+    return is_start | (
+        (after.deliverable >= 0)
+        & (start <= stop.late)
+        & (after.worked + after.departure + stop.home <= facts.closing)
+        & (after.driven + stop.way_home <= facts.longest_distance)
+        & (_count_duration(after) + stop.home <= facts.longest_duration)
+        & ~(facts.is_last & before.has_collected & (stop.demand > 0))
+    )
+
+
+def describe_states(progress: Progress, facts: Facts) -> Tensor:
+    """(..., `STATES`): what eq 12 sees besides D_t; 0 where there is no rule.
+
+    Parameters
+    ----------
+    progress, facts
+        In shapes that broadcast.
+    """
+    dtype = facts.day.dtype
+    states = [
+        progress.collectable.to(dtype) / facts.capacity * facts.has_pickups,
+        (progress.worked + progress.departure) / facts.day * facts.has_times,
+        (facts.longest_distance - progress.driven) / facts.per_length * (facts.longest_distance < NEVER),
+        (facts.longest_duration - _count_duration(progress)) / facts.day * (facts.longest_duration < NEVER),
+        progress.has_collected,
+    ]
+    return torch.stack([part.to(dtype) for part in states], -1)
+
+
+def _describe_moves(before: Progress, after: Progress, stop: Stops, facts: Facts) -> Tensor:
+    """(..., `MOVES`): arrival, waiting, slacks, the way home and loads after; 0 where there is no rule.
+
+    Differences of times and lengths are logarithms, in units of the typical spacing of the remaining nodes.
+    """
+    start = after.worked - stop.service + after.departure
+    dtype, is_far = facts.day.dtype, facts.longest_distance < NEVER
+    time_left = facts.longest_duration - _count_duration(after) - stop.home
+
+    def left(ticks: Tensor, near: Tensor) -> Tensor:
+        return (ticks.clamp(min=0) * near).log1p()
+
+    moves = [
+        left(start - before.worked - before.departure, facts.near_time) * facts.has_times,
+        left(after.departure - before.departure, facts.near_time) * facts.has_times,
+        left(stop.late - start, facts.near_time) * (stop.late < facts.day),
+        left(facts.closing - after.worked - after.departure - stop.home, facts.near_time) * (facts.closing < NEVER),
+        stop.way_home / facts.per_length * (facts.has_times | is_far),
+        left(facts.longest_distance - after.driven - stop.way_home, facts.near_length) * is_far,
+        left(time_left, facts.near_time) * (facts.longest_duration < NEVER),
+        after.deliverable.to(dtype) / facts.capacity * facts.has_pickups,
+        after.collectable.to(dtype) / facts.capacity * facts.has_pickups,
+        after.has_collected & ~before.has_collected,
+    ]
+    shape = after.worked.shape
+    return torch.stack([(part * stop.is_customer).expand(shape).to(dtype) for part in moves], -1)
+
+
+def _count_duration(progress: Progress) -> Tensor:
+    """Count ticks from the latest departure that does not delay the end."""
+    return progress.worked + (progress.departure - progress.latest).clamp(min=0)

@@ -13,9 +13,10 @@ from dynaroute.batch import InstanceBatch, RouteBatch
 from dynaroute.construct import Augmented, Greedy, construct, log_probabilities
 from dynaroute.construct.choose import Sample, make_stream_keys
 from dynaroute.construct.eager import construct_eagerly
-from dynaroute.model import Policy
+from dynaroute.model import Policy, PolicyConfig
 from dynaroute.problem.solution import check
 from dynaroute.training.replay import replay_log_probabilities
+from dynaroute.training.replay.layout import ReplaySize, RouteStarts
 
 RULED = replace(SMALL_AMD, rules=ALL_RULES, distance_bias=True, edge_scores=True)
 SUBSETS = [rules for rules in list_subsets() if rules]
@@ -89,3 +90,39 @@ def test_a_policy_with_rules_solves_plain_problems() -> None:
     routes = sample(policy, batch)
     expected = log_probabilities(policy, batch, routes)
     torch.testing.assert_close(replay_log_probabilities(policy, batch, routes), expected, rtol=0, atol=1e-10)
+
+
+KERNEL_RULED = PolicyConfig(dimension=32, heads=2, layers=1, feed_forward=32, rules=ALL_RULES)
+
+
+@pytest.mark.parametrize(
+    ("rules", "size", "is_general"),
+    [
+        ({"windows", "duration", "pickups"}, 9, False),
+        ({"open", "distance", "backhauls", "windows"}, 18, True),
+        ({"open", "pickups"}, 130, True),  # more nodes than a tile holds
+    ],
+    ids=str,
+)
+def test_kernels_replay_rules_as_plain_operations_do(
+    rules: set[str], size: int, is_general: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    policy = make_policy(replace(KERNEL_RULED, distance_bias=is_general, edge_scores=is_general))
+    instance = draw_ruled(np.random.default_rng(size), frozenset(rules), size, "square")
+    batch = InstanceBatch.from_instances([instance], ALL_RULES).repeat_each(2 if size < 100 else 1)
+    batch = replace(batch, capacity=batch.capacity * (1 if size < 100 else 12))  # few routes
+    routes, samples = sample(policy, batch, 0.3), len(batch)
+    monkeypatch.setenv("DYNAROUTE_INTERPRET", "1")
+    needed = ReplaySize.of(RouteStarts.of_routes(routes, batch.sizes, samples, has_rules=True))
+    room = replace(needed, routes=needed.routes + 2, route_tokens=needed.route_tokens + 3, pairs=needed.pairs + 5)
+    found = replay_log_probabilities(policy, batch, routes, samples, room, precision=torch.float32)
+    monkeypatch.delenv("DYNAROUTE_INTERPRET")
+    expected = replay_log_probabilities(policy, batch, routes, samples, precision=torch.float32)
+    torch.testing.assert_close(found, expected, rtol=1e-5, atol=2e-4)
+    parameters = dict(policy.named_parameters())
+    weights = torch.linspace(-1, 2, len(batch))
+    of_kernels, plain = (
+        torch.autograd.grad((log_p * weights).sum(), list(parameters.values())) for log_p in (found, expected)
+    )
+    for name, one, other in zip(parameters, of_kernels, plain, strict=True):
+        assert float((one - other).norm()) <= 1e-3 * float(other.norm()), name

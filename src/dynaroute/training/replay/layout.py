@@ -25,6 +25,7 @@ from dynaroute.model.state import find_feasible
 
 _PART_OF_GPU = 0.6  # of the available memory; what is kept for the backward pass is not all that is used
 _ON_CPU = 4 << 30
+_BYTES_OF_PAIR = 400.0  # while what a vehicle sees is computed for all pairs of a step and a node
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,8 @@ class ReplaySize:
         Number of distinct states, and of their nodes.
     longest_route
         Number of customers on the longest route.
+    pairs
+        Number of pairs of a step of a distinct route and a node of its state, which only rules beyond capacity need.
     """
 
     occurrences: int
@@ -49,6 +52,7 @@ class ReplaySize:
     states: int
     state_tokens: int
     longest_route: int
+    pairs: int = 0
 
     @classmethod
     def of(cls, starts: RouteStarts) -> ReplaySize:
@@ -102,7 +106,7 @@ class RouteStarts:
     route_lengths
         (B, n) number of customers from a visit to the end of its route.
     counts
-        (6,) the numbers of a `ReplaySize`.
+        (7,) the numbers of a `ReplaySize`; 0 pairs without rules.
     """
 
     visits: Tensor
@@ -113,7 +117,7 @@ class RouteStarts:
     counts: Tensor
 
     @classmethod
-    def of_routes(cls, routes: RouteBatch, sizes: Tensor, samples: int = 1) -> RouteStarts:
+    def of_routes(cls, routes: RouteBatch, sizes: Tensor, samples: int = 1, *, has_rules: bool = False) -> RouteStarts:
         """Find them, without waiting for the device.
 
         Parameters
@@ -124,6 +128,8 @@ class RouteStarts:
             (B,) number of customers of each instance.
         samples
             Number of consecutive solutions per instance.
+        has_rules
+            Whether to count pairs.
         """
         visits = routes.visits()  # (B, n)
         count, customers = visits.shape
@@ -164,6 +170,7 @@ class RouteStarts:
             is_own_state.sum(),
             (is_own_state * nodes).sum(),
             routes.position.amax().long() + 1,
+            (is_own_route * nodes * (following - place + 1)).sum() * has_rules,
         ]
         return cls(visits, sizes, state, same, following - place, torch.stack(counts))
 
@@ -352,7 +359,7 @@ def estimate_bytes(policy: Policy, needed: ReplaySize, nodes: int) -> float:
     per_route_token = 13 * config.dimension  # embedding, five projections, and their gradients
     numbers = needed.state_tokens * per_state_token + needed.route_tokens * per_route_token
     if kernels_run_on(policy.device) and needed.longest_route <= LONGEST_ROUTE:
-        return 2.0 * numbers
+        return 2.0 * numbers + _BYTES_OF_PAIR * needed.pairs
     scores = 4.0 * config.heads * needed.routes * (needed.longest_route + 1) * nodes
     return 4.0 * (numbers + scores)
 

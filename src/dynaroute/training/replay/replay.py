@@ -40,6 +40,7 @@ from dynaroute.training.replay.layout import (
     WholeSize,
     sum_steps,
 )
+from dynaroute.training.replay.rule_terms import weigh_rules
 from dynaroute.training.replay.whole import replay_pointer, replay_whole
 
 ParallelReplay: TypeAlias = Callable[[Policy, Solutions, torch.dtype | None], Tensor]
@@ -134,17 +135,17 @@ def _replay_states(policy: Policy, solutions: Solutions, precision: torch.dtype 
     """Encode every state once, and decode every route that leaves it once."""
     batch, starts, room = solutions.batch, solutions.starts, solutions.room
     if starts is None:
-        starts = RouteStarts.of_routes(solutions.routes, batch.sizes, solutions.samples)
+        has_rules = batch.rules is not None
+        starts = RouteStarts.of_routes(solutions.routes, batch.sizes, solutions.samples, has_rules=has_rules)
     room = room if isinstance(room, ReplaySize) else ReplaySize.of(starts)
     by_kernels = _use_kernels(policy, precision or policy.dtype, batch.nodes) and room.longest_route <= LONGEST_ROUTE
-    by_kernels = by_kernels and batch.rules is None
     if not by_kernels:
         room = ReplaySize.of(starts)  # plain operations use arrays that fit exactly
     layout = ReplayLayout.of_starts(starts, room)
     encoded = _encode_states(policy, batch, layout.states, precision)  # (T of states, d_h)
     hidden: Tensor = _TakeRows.apply(encoded, layout.state_token)  # type: ignore[no-untyped-call]  # (T, d_h)
     decode = _decode_by_kernels if by_kernels else _decode_plainly
-    per_route = decode(policy, batch, hidden, layout, room.longest_route)  # (R,)
+    per_route = decode(policy, batch, hidden, layout, room)  # (R,)
     per_occurrence = torch.where(layout.is_occurrence, per_route[layout.occurrence_route], 0.0).double()  # (O,)
     total = per_occurrence.new_zeros(len(batch)).index_add(0, layout.occurrence_solution, per_occurrence)  # (B,)
     return total.to(per_route.dtype)
@@ -258,7 +259,7 @@ def _fits_kernels(policy: Policy, nodes: int) -> bool:
 
 
 def _decode_by_kernels(
-    policy: Policy, batch: InstanceBatch, hidden: Tensor, layout: ReplayLayout, longest_route: int
+    policy: Policy, batch: InstanceBatch, hidden: Tensor, layout: ReplayLayout, room: ReplaySize
 ) -> Tensor:
     """Compute (R,) log-probabilities of routes with kernels (eqs 12 to 20). Twin: `_decode_plainly`."""
     from dynaroute.kernels.route_parts import Routes, RouteShape
@@ -276,12 +277,13 @@ def _decode_by_kernels(
     )
     shape = RouteShape(
         longest=batch.nodes,
-        longest_route=longest_route,
+        longest_route=room.longest_route,
         heads=config.heads,
         clip=config.clip,
         shrinks=config.shrinking_mean,
         is_biased=weight is not None,
         has_edges=config.edge_scores,
+        has_rules=batch.rules is not None,
     )
     per_route: Tensor = RouteLogProbability.apply(  # type: ignore[no-untyped-call]
         hidden @ policy.fold().to(hidden.dtype).T,  # (T, 5 d_h or 6 d_h)
@@ -290,12 +292,13 @@ def _decode_by_kernels(
         routes,
         shape,
         len(batch) * batch.nodes + len(routes.lengths),  # customers of all solutions, plus returns
+        *(() if batch.rules is None else weigh_rules(policy, batch, batch.rules, layout, room, hidden.dtype)),
     )
     return per_route
 
 
 def _decode_plainly(
-    policy: Policy, batch: InstanceBatch, hidden: Tensor, layout: ReplayLayout, longest_route: int
+    policy: Policy, batch: InstanceBatch, hidden: Tensor, layout: ReplayLayout, room: ReplaySize
 ) -> Tensor:
     """Compute (R,) log-probabilities of routes in plain PyTorch (eqs 12 to 20)."""
     packing = Packing(layout.routes.lengths, int(layout.routes.lengths.max()))
@@ -309,7 +312,7 @@ def _decode_plainly(
     rules = None
     if batch.rules is not None:
         nodes = packing.pad(layout.routes.token_node)  # (R, M)
-        rules = SegmentRules.of(batch.rules, solution, nodes, demands, capacities, packing.lengths)
+        rules = SegmentRules.of(batch.rules, solution, nodes, demands, capacities, packing.lengths, policy.dtype)
     return route_log_probabilities(policy, projections, packing, layout.route_lengths, capacities, demands, rules)
 
 

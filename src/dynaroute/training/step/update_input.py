@@ -46,7 +46,8 @@ class UpdateInput:
 
     def find_starts(self) -> RouteStarts:
         """Find where routes begin, and which are equal."""
-        return RouteStarts.of_routes(self.routes, self.batch.sizes, self.samples)
+        has_rules = self.batch.rules is not None
+        return RouteStarts.of_routes(self.routes, self.batch.sizes, self.samples, has_rules=has_rules)
 
     def keep_most_instructive(self, count: int) -> UpdateInput:
         """Keep the solutions of each instance whose advantages differ most from their mean.
