@@ -33,9 +33,11 @@ SEARCHED_RULES = frozenset(
         "breaks",
         "backhauls",
         "backhauls_last",
+        "beginning",
         "costs",
         "dimensions",
         "initial_load",
+        "locked",
         "max_driving",
         "overtime",
         "pickups",
@@ -46,6 +48,7 @@ SEARCHED_RULES = frozenset(
         "shipments",
         "skills",
         "speed_factor",
+        "usual_vehicles",
         "windows",
     }
 )
@@ -59,6 +62,22 @@ def refuse_unsearched_rules(instance: Instance) -> None:
             "the search cannot handle shipments of vehicles that load again yet.",
             where=Where(field="reload"),
             remedy="Leave one of the two out.",
+        )
+    _refuse_combinations(instance)
+
+
+def _refuse_combinations(instance: Instance) -> None:
+    if any(node == 0 or node > instance.size for kind in instance.fleet for node in kind.beginning):
+        raise UnsupportedError(
+            "the search cannot handle beginnings in which a vehicle loads again yet.",
+            where=Where(field="beginning"),
+            remedy="Leave these stops out of the beginning.",
+        )
+    if instance.partners is not None and any(instance.partners[node] for leg in instance.locked for node in leg):
+        raise UnsupportedError(
+            "the search cannot handle locked legs to stops of shipments yet.",
+            where=Where(field="locked"),
+            remedy="Lock other legs only.",
         )
 
 
@@ -81,7 +100,7 @@ def name_rules_code(instance: Instance) -> RulesCode:
 
 def _needs_driving(instance: Instance) -> bool:
     """Whether routes must be driven stop by stop to know their times."""
-    if not instance.rules.isdisjoint(("breaks", "late_costs", "release")):
+    if not instance.rules.isdisjoint(("beginning", "breaks", "late_costs", "locked", "release", "usual_vehicles")):
         return True
     has_durations = any(kind.max_duration or kind.time_cost or kind.overtime for kind in instance.fleet)
     return has_durations and "windows" in instance.rules

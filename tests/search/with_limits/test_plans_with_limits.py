@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from dataclasses import replace
 
 from fleet_problems import make_delivery_day
 
@@ -123,3 +124,18 @@ def test_a_child_has_whole_routes_of_one_and_what_is_left_of_the_other() -> None
         used = Counter(kind for kind, *_ in child)
         assert all(count <= problem.kinds.counts[kind] for kind, count in used.items())
         assert set(child) & set(father.best_routes)
+
+
+def test_a_child_keeps_the_beginnings_of_routes() -> None:
+    day = make_delivery_day(count=6)
+    begun = replace(day.fleet[0], name="begun", count=1, beginning=(3, 5))
+    problem = FleetProblem.from_instance(replace(day, vehicles=(begun, *day.fleet)))
+    kind = next(kind for kind, stops in enumerate(problem.rules.beginnings) if stops.any())
+    assert problem.begin_routes(()) == ((kind, 3, 5),)
+    assert problem.begin_routes(((kind, 3, 5, 2), (1 - kind, 1))) == ((kind, 3, 5, 2), (1 - kind, 1))
+    assert problem.begin_routes(((1 - kind, 1, 3), (kind, 2))) == ((1 - kind, 1), (kind, 3, 5, 2))
+    mother, father = ((kind, 3, 5, 1, 2), (1 - kind, 4, 6)), ((kind, 3, 5, 6), (1 - kind, 1, 2, 4))
+    state = make_random_state(0)
+    for _ in range(50):
+        child = problem.begin_routes(cross_plans(mother, father, problem, state, most=7))
+        assert [stops[:2] for own, *stops in child if own == kind] == [[3, 5]]

@@ -313,7 +313,7 @@ class FleetAnnealing:
         self._begin(cross_plans(self._mother.routes, father.routes, self._problem, self._state, self._most), self._most)
 
     def _begin(self, routes: FleetRoutes, most: int) -> None:
-        self._tours = make_fleet_tours(self._problem, routes, most)
+        self._tours = make_fleet_tours(self._problem, self._problem.begin_routes(routes), most)
         neighbours = self._settings.neighbours
         settle(self._tours, self._best, self._log, self._state, neighbours, self._problem, self._is_time_up)
         self._summed_price = math.nan  # price of its best version when it was last read

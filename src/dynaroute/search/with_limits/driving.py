@@ -45,7 +45,10 @@ def write_path(
 
 @compiled_apart
 def drive_path(tours: FleetTours, count: int, kind: int, problem: FleetProblem) -> tuple[float, float]:
-    """The duration of the written path and the price of lateness; an infinite duration if a rule forbids it."""
+    """The duration of the written path, and the price of lateness and of stops that another vehicle served before.
+
+    The duration is infinite if a rule forbids the path.
+    """
     rules = problem.rules
     opening = max(problem.kinds.starts[kind], _find_release(tours, 0, count, problem))
     mask = -1 if rules.breaks.shape[1] > 0 else 0
@@ -77,6 +80,8 @@ def drive_path(tours: FleetTours, count: int, kind: int, problem: FleetProblem) 
         else:
             inside = max(inside, latest)
         latest = inside - tours.events[event, _LEG]
+    for place in range(count):
+        late += rules.changes[tours.path[place], kind]
     return float(end - max(opening, latest)), late
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from dynaroute.search.core.compiled import compiled_apart, compiled_inline
 from dynaroute.search.with_limits.driving import drive_path, write_path
 from dynaroute.search.with_limits.problem import FleetProblem
-from dynaroute.search.with_limits.rules import RELOAD
+from dynaroute.search.with_limits.rules import FROZEN, RELOAD
 from dynaroute.search.with_limits.state import (
     AFTER,
     BEFORE,
@@ -32,8 +32,10 @@ __all__ = [
     "enter",
     "find_cheapest_kind",
     "find_group",
+    "is_frozen",
     "is_route_allowed",
     "is_stop",
+    "is_tied",
     "meets_other",
     "price_detour",
     "price_route",
@@ -47,6 +49,22 @@ def is_stop(node: int, problem: FleetProblem) -> bool:
     if len(problem.rules) > 0:
         return bool(node != 0 and node <= len(problem.demands) - 3)
     return bool(node != 0)
+
+
+@compiled_inline
+def is_frozen(stop: int, problem: FleetProblem) -> bool:
+    """Whether a stop belongs to the beginning of a route, which cannot change."""
+    if len(problem.driven) > 0:
+        return bool(problem.rules.ties[stop] == FROZEN)
+    return False
+
+
+@compiled_inline
+def is_tied(stop: int, problem: FleetProblem) -> bool:
+    """Whether nothing may come between a stop and the one before it."""
+    if len(problem.driven) > 0:
+        return bool(problem.rules.ties[stop] > 0)
+    return False
 
 
 # All of a route
@@ -214,6 +232,8 @@ def price_detour(
     slots, rules, kind = tours.slots, problem.rules, tours.slots[slot, KIND]
     if not rules.allowed[customer, kind]:
         return np.inf, kind
+    if is_tied(following, problem):
+        return np.inf, kind
     if rules.apart[customer] > 0 and meets_other(tours, customer, slot, problem):
         return np.inf, kind
     profile = rules.profiles[kind]
@@ -307,7 +327,8 @@ def _has_room(tours: FleetTours, slot: int, previous: int, customer: int, kind: 
         before, after = tours.tops[slot, dimension, 0], tours.tops[slot, dimension, 1]
         if is_stop(previous, problem):
             before, after = tours.peaks[previous, dimension, 0], tours.peaks[previous, dimension, 1]
-        need = max(before + rules.delivered[customer, dimension], after + rules.collected[customer, dimension])
+        delivered = rules.delivered[customer, dimension] if rules.partners[customer] == 0 else 0
+        need = max(before + delivered, after + rules.collected[customer, dimension])
         if max(need, tours.tops[slot, dimension, 2]) > rules.rooms[kind, dimension]:
             return False
     return True

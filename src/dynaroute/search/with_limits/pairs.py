@@ -1,4 +1,4 @@
-"""Insert a pickup and its delivery into one route, where both together cost least."""
+"""Insert stops that go together into one route, where they cost least: a pickup and its delivery, or locked legs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,15 @@ import numpy as np
 from dynaroute.search.core.compiled import compiled_apart, compiled_inline
 from dynaroute.search.core.random_numbers import RandomState
 from dynaroute.search.with_limits.driving import drive_path, write_path
-from dynaroute.search.with_limits.evaluation import enter, find_group, is_stop, meets_other, price_route
+from dynaroute.search.with_limits.evaluation import (
+    enter,
+    find_group,
+    is_route_allowed,
+    is_stop,
+    is_tied,
+    meets_other,
+    price_route,
+)
 from dynaroute.search.with_limits.insertion import choose_vehicle, is_overlooked
 from dynaroute.search.with_limits.problem import FleetProblem
 from dynaroute.search.with_limits.saving import save_route
@@ -27,7 +35,14 @@ from dynaroute.search.with_limits.state import (
     FleetTours,
     append_span,
 )
-from dynaroute.search.with_limits.tours import insert_stop, open_slot, refresh_times
+from dynaroute.search.with_limits.tours import (
+    insert_followers,
+    insert_stop,
+    open_slot,
+    refresh_times,
+    remove_followers,
+    remove_stop,
+)
 
 __all__ = ["put_pair_back"]
 
@@ -43,13 +58,17 @@ def put_pair_back(
     wanted: int,
     problem: FleetProblem,
 ) -> float:
-    """Insert a pair at the cheapest positions of one route, as `put_back` does with a customer.
+    """Insert a pair, or a customer and all who follow it directly, where they cost least, as `put_back` does.
 
     Every pickup position of the routes around both stops is tried; from there the route is driven on, with the goods
     on board, to each delivery position.
     """
     nodes, slots, rules = tours.nodes, tours.slots, problem.rules
     delivery = rules.partners[pickup]
+    if len(problem.driven) > 0 and rules.followers[pickup] > 0:
+        delivery = rules.followers[pickup]
+        while rules.followers[delivery] > 0:
+            delivery = rules.followers[delivery]
     alone, kind = choose_vehicle(tours, pickup, state, problem)
     best_cost, best_slot, best_previous, best_before = discount * alone, -1, 0, pickup
     is_left_out = False
@@ -99,13 +118,27 @@ def put_pair_back(
         best_cost, best_previous, best_before = alone, 0, pickup
     save_route(tours, log, best_slot)
     insert_stop(tours, pickup, best_slot, best_previous, problem)
-    insert_stop(tours, delivery, best_slot, best_before, problem)
+    if rules.partners[pickup] > 0:
+        insert_stop(tours, delivery, best_slot, best_before, problem)
+    insert_followers(tours, pickup, best_slot, problem)
     refresh_times(tours, best_slot, problem)
     return float(best_cost)
 
 
 @compiled_inline
 def _find_positions(
+    tours: FleetTours, pickup: int, slot: int, most: float, log: FleetLog, state: RandomState, problem: FleetProblem
+) -> tuple[float, int, int]:
+    """The cheapest positions on a route: the cost, and the stops before the pickup and the delivery."""
+    if len(problem.driven) > 0 and problem.rules.followers[pickup] > 0:
+        return _find_place_of_chain(tours, pickup, slot, most, log, state, problem)
+    if len(problem.paired) > 0:
+        return _find_places_of_pair(tours, pickup, slot, most, log, state, problem)
+    return most, 0, 0
+
+
+@compiled_inline
+def _find_places_of_pair(
     tours: FleetTours, pickup: int, slot: int, most: float, log: FleetLog, state: RandomState, problem: FleetProblem
 ) -> tuple[float, int, int]:
     """The cheapest positions of a pair on a route: its cost, and the stops before the pickup and the delivery."""
@@ -133,7 +166,8 @@ def _find_positions(
         time = enter(leaving + durations[profile, previous, pickup], pickup, problem)
         here, length = pickup, distances[profile, previous, pickup] - distances[profile, previous, following]
         onward = following  # the stop after the next delivery position
-        if time < np.inf and _has_room_for_pair(tours, slot, previous, pickup, kind, problem):
+        is_open = time < np.inf and not is_tied(following, problem)
+        if is_open and _has_room_for_pair(tours, slot, previous, pickup, kind, problem):
             span, early, late = 0.0, problem.kinds.starts[kind], np.inf
             if problem.has_durations:
                 if not is_first:
@@ -151,7 +185,7 @@ def _find_positions(
             while True:
                 leg = 0.0 if here == pickup else distances[profile, here, onward]
                 extra = length + distances[profile, here, delivery] + distances[profile, delivery, onward] - leg
-                if rate * extra < best_cost:
+                if rate * extra < best_cost and not is_tied(onward, problem):
                     cost = _price_delivery(
                         tours, slot, previous, here, delivery, onward, time, extra, span, early, late, problem
                     )
@@ -178,6 +212,54 @@ def _find_positions(
             break
         previous, following = following, nodes[following, AFTER]
     return best_cost, best_previous, best_before
+
+
+@compiled_inline
+def _find_place_of_chain(
+    tours: FleetTours, head: int, slot: int, most: float, log: FleetLog, state: RandomState, problem: FleetProblem
+) -> tuple[float, int, int]:
+    """The cheapest position of a customer and all who follow it directly: its cost, and the stop before it."""
+    best_cost, best_previous = most, 0
+    previous, following = problem.rules.start_nodes[tours.slots[slot, KIND]], tours.slots[slot, FIRST]
+    while True:
+        cost = _price_chain(tours, head, slot, previous, following, best_cost, problem)
+        if cost < best_cost and not is_overlooked(log, state):
+            best_cost, best_previous = cost, previous
+        if not is_stop(following, problem):
+            return best_cost, best_previous, head
+        previous, following = following, tours.nodes[following, AFTER]
+
+
+@compiled_apart
+def _price_chain(
+    tours: FleetTours, head: int, slot: int, previous: int, following: int, most: float, problem: FleetProblem
+) -> float:
+    """What a chain costs between two stops; infinite if a rule forbids it, or if it is clearly not below `most`.
+
+    Chains are few and take any rule along, so they are inserted to see whether the route is allowed.
+    """
+    rules, kind = problem.rules, tours.slots[slot, KIND]
+    profile, here, stop = rules.profiles[kind], previous, head
+    extra = -rules.distances[profile, previous, following]
+    if is_tied(following, problem):
+        return np.inf
+    while stop > 0:
+        if not rules.allowed[stop, kind] or (rules.apart[stop] > 0 and meets_other(tours, stop, slot, problem)):
+            return np.inf
+        extra += rules.distances[profile, here, stop]
+        here, stop = stop, rules.followers[stop]
+    extra += rules.distances[profile, here, following]
+    if rules.per_distance[kind] * extra >= most:
+        return np.inf
+    before = tours.prices[slot]
+    insert_stop(tours, head, slot, previous, problem)
+    insert_followers(tours, head, slot, problem)
+    refresh_times(tours, slot, problem)
+    cost = tours.prices[slot] - before if is_route_allowed(tours, slot, problem) else np.inf
+    remove_followers(tours, head, problem)
+    remove_stop(tours, head, problem)
+    refresh_times(tours, slot, problem)
+    return float(cost)
 
 
 @compiled_inline

@@ -140,6 +140,22 @@ class FleetProblem(NamedTuple):
             numbered.append((kind, *named))
         return tuple(numbered)
 
+    def begin_routes(self, routes: FleetRoutes) -> FleetRoutes:
+        """Add the beginnings of routes that vehicles have begun, and take their stops off all other routes."""
+        if not self.driven or not self.rules.beginnings.any():
+            return routes
+        begun = {kind: tuple(stops[stops > 0].tolist()) for kind, stops in enumerate(self.rules.beginnings)}
+        begun = {kind: stops for kind, stops in begun.items() if stops}
+        fixed = {stop for stops in begun.values() for stop in stops}
+        others = []
+        for kind, *stops in routes:
+            left = tuple(stop for stop in stops if stop not in fixed)
+            if kind in begun:
+                others.append((kind, *begun.pop(kind), *left))
+            elif left:
+                others.append((kind, *left))
+        return (*others, *((kind, *stops) for kind, stops in begun.items()))
+
     def find_site(self, stop: int) -> int:
         """The node of the instance where a vehicle loads again at a stop; -1 if it serves a customer there."""
         visit = stop - self.rules.customers - 1

@@ -12,7 +12,17 @@ from numpy.typing import NDArray
 from dynaroute.problem.fleet import TOLERANCE, VehicleType
 from dynaroute.problem.instance import Instance
 from dynaroute.search.core.problem import list_matrix_rows
-from dynaroute.search.with_limits.rules import CUSTOMER, DELIVERY, FORBIDDEN, PICKUP, RELOAD, Rules
+from dynaroute.search.with_limits.rules import (
+    CUSTOMER,
+    DELIVERY,
+    FOLLOWER,
+    FORBIDDEN,
+    FROZEN,
+    LOCKED,
+    PICKUP,
+    RELOAD,
+    Rules,
+)
 
 __all__ = ["bound_price", "find_end_nodes", "list_sites", "read_day", "read_rules", "weigh_absence"]
 
@@ -73,6 +83,23 @@ def read_rules(instance: Instance, absence_price: float, is_time_up: Callable[[]
         allowed[visits, kind] = np.isin(sites, [instance.node_of(name) for name in each.reload])
     if instance.allowed is not None:
         allowed[: size + 1] = instance.allowed[:, [group.members[0] for group in instance.alike_types]]
+    groups = _link_groups(instance.same_vehicle, nodes)
+    ties, followers, beginnings = _read_ties(instance, vehicles, nodes)
+    for kind, stops in enumerate(beginnings):
+        allowed[stops[stops > 0]] = np.arange(len(vehicles)) == kind
+    roles[ties == LOCKED] = FOLLOWER
+    for first, second in instance.locked:
+        _join_groups(groups, first, second)
+    prizes = _read_prizes(instance, nodes, absence_price)
+    for chain in _list_chains(followers, roles == FOLLOWER):
+        prizes[chain[0]] = prizes[chain].sum()
+        labels = [instance.not_together[stop] for stop in chain if instance.not_together]
+        allowed[chain] &= len({*filter(None, labels)}) == len([*filter(None, labels)])
+    for pickup in np.flatnonzero((roles == PICKUP) & (ties == FROZEN)).tolist():
+        delivery = int(partners[pickup])
+        partners[[pickup, delivery]], roles[[pickup, delivery]], prizes[delivery] = -1, CUSTOMER, np.inf
+        _join_groups(groups, pickup, delivery)
+    changes = _price_changes(instance, nodes)
     windows = _read_windows(instance, nodes)
     for visit, site in enumerate(sites, start=size + 1):
         opens, shuts = _read_hours(instance, site)
@@ -101,11 +128,17 @@ def read_rules(instance: Instance, absence_price: float, is_time_up: Callable[[]
         breaks=_read_breaks(vehicles),
         rests=np.array([_read_rest(each) for each in vehicles]),
         apart=np.array(_number(instance.not_together or ())[0] + [0] * nodes, dtype=np.int64)[:nodes],
-        next_of_group=_link_groups(instance.same_vehicle, nodes),
-        prizes=_read_prizes(instance, nodes, absence_price),
+        next_of_group=groups,
+        prizes=prizes,
+        ties=ties,
+        followers=followers,
+        changes=changes,
+        beginnings=beginnings,
         profiles=np.array(profiles, dtype=np.int64),
         start_nodes=np.array([_find_node(instance, each.start, len(sites)) for each in vehicles], dtype=np.int64),
-        classes=np.array(_number(_describe(each, allowed[:, kind]) for kind, each in enumerate(vehicles))[0]),
+        classes=np.array(
+            _number(_describe(each, allowed[:, kind], changes[:, kind]) for kind, each in enumerate(vehicles))[0]
+        ),
         rooms=rooms,
         initial=initial,
         fixed=np.array([each.fixed_cost for each in vehicles]),
@@ -139,7 +172,8 @@ def bound_price(instance: Instance) -> float:
         legs = instance.leg_durations(places[:, None], customers).max() + instance.leg_durations(customers, 0).max()
         bound += per_second * instance.size * (day + work + float(legs))
     prizes = 0.0 if instance.prizes is None else float(instance.prizes[np.isfinite(instance.prizes)].sum())
-    return 2 * (bound + prizes + instance.size * max(each.fixed_cost for each in fleet)) + 1.0
+    each_customer = max(each.fixed_cost for each in fleet) + instance.change_cost
+    return 2 * (bound + prizes + instance.size * each_customer) + 1.0
 
 
 def weigh_absence(instance: Instance, absence_price: float) -> NDArray[np.float64]:
@@ -301,13 +335,58 @@ def _link_groups(labels: Sequence[str] | None, nodes: int) -> NDArray[np.int64]:
     return links
 
 
-def _describe(vehicle: VehicleType, allowed: NDArray[np.bool_]) -> tuple[object, ...]:
+def _join_groups(links: NDArray[np.int64], one: int, other: int) -> None:
+    """Make one ring of those of two stops."""
+    stop = links[one]
+    while stop not in (one, other):
+        stop = links[stop]
+    if stop != other:
+        links[one], links[other] = links[other], links[one]
+
+
+def _read_ties(
+    instance: Instance, vehicles: Sequence[VehicleType], nodes: int
+) -> tuple[NDArray[np.int8], NDArray[np.int32], NDArray[np.int64]]:
+    """Read ties, followers and beginnings; who follows the last stop of a beginning belongs to it."""
+    following, begun = dict(instance.locked), [list(each.beginning) for each in vehicles]
+    ties, followers = np.zeros(nodes, dtype=np.int8), np.zeros(nodes, dtype=np.int32)
+    beginnings = np.zeros((len(vehicles), instance.size), dtype=np.int64)
+    for kind, stops in enumerate(begun):
+        while stops and stops[-1] in following:
+            stops.append(following[stops[-1]])
+        ties[stops], beginnings[kind, : len(stops)] = FROZEN, stops
+    for first, second in instance.locked:
+        if ties[second] != FROZEN:
+            ties[second], followers[first] = LOCKED, second
+    return ties, followers, beginnings
+
+
+def _list_chains(followers: NDArray[np.int32], is_follower: NDArray[np.bool_]) -> list[list[int]]:
+    """List customers who follow each other directly in all plans."""
+    chains = [[int(head)] for head in np.flatnonzero((followers > 0) & ~is_follower)]
+    for chain in chains:
+        while followers[chain[-1]] > 0:
+            chain.append(int(followers[chain[-1]]))
+    return chains
+
+
+def _price_changes(instance: Instance, nodes: int) -> NDArray[np.float64]:
+    """Price, for every stop and type of vehicle, that another one served it before."""
+    changes = np.zeros((nodes, len(instance.alike_types)))
+    if instance.usual_vehicles is not None:
+        for kind, group in enumerate(instance.alike_types):
+            is_other = (instance.usual_vehicles >= 0) & ~np.isin(instance.usual_vehicles, group.members)
+            changes[: instance.size + 1, kind] = instance.change_cost * is_other
+    return changes
+
+
+def _describe(vehicle: VehicleType, allowed: NDArray[np.bool_], changes: NDArray[np.float64]) -> tuple[object, ...]:
     """All that types of one class have in common."""
     limits = (vehicle.max_duration, vehicle.max_distance, vehicle.max_stops, vehicle.max_driving, vehicle.shift)
     places = (vehicle.start, vehicle.end, vehicle.speed_factor, vehicle.service_factor, vehicle.initial_loads)
     trips = (vehicle.reload, vehicle.max_trips, vehicle.loading)
     longest = None if vehicle.overtime is None else (vehicle.overtime.after, vehicle.overtime.at_most)
-    return limits, places, trips, longest, vehicle.breaks, allowed.tobytes()
+    return limits, places, trips, longest, vehicle.breaks, allowed.tobytes(), changes.tobytes()
 
 
 def _number(items: Iterable[_Item]) -> tuple[list[int], list[_Item]]:

@@ -55,7 +55,7 @@ def draw_absent(
         absent[place], absent[last] = absent[last], absent[place]
     all_tried = 0
     for index in range(count):
-        if len(problem.paired) > 0 and problem.rules.roles[log.removed[index, 0]] > PICKUP:
+        if len(problem.rules) > 0 and problem.rules.roles[log.removed[index, 0]] > PICKUP:
             continue
         log.order[all_tried] = log.removed[index, 0]
         all_tried += 1
@@ -115,6 +115,8 @@ def put_back(
     join it.
     """
     if len(problem.paired) > 0 and problem.rules.partners[customer] > 0:
+        return put_pair_back(tours, customer, log, routes, discount, state, wanted, problem)
+    if len(problem.driven) > 0 and problem.rules.followers[customer] > 0:
         return put_pair_back(tours, customer, log, routes, discount, state, wanted, problem)
     if len(problem.rules) > 0:
         return put_back_by_rules(tours, customer, log, routes, discount, state, wanted, problem)

@@ -6,7 +6,7 @@ import numpy as np
 
 from dynaroute.search.core.compiled import compiled_apart, compiled_inline
 from dynaroute.search.with_limits.driving import drive_path, write_path
-from dynaroute.search.with_limits.evaluation import is_route_allowed, is_stop, meets_other, price_route
+from dynaroute.search.with_limits.evaluation import is_route_allowed, is_stop, is_tied, meets_other, price_route
 from dynaroute.search.with_limits.problem import FleetProblem
 from dynaroute.search.with_limits.rules import RELOAD
 from dynaroute.search.with_limits.state import AFTER, BEFORE, FIRST, KIND, NO_ROUTE, ROUTE, SIZE, FleetTours
@@ -50,7 +50,7 @@ def price_with_visit(
     """What a customer costs between two stops with a visit to load again before or after; infinite if forbidden."""
     rules, slot = problem.rules, tours.nodes[previous if is_stop(previous, problem) else following, ROUTE]
     kind = tours.slots[slot, KIND]
-    if not rules.allowed[customer, kind] or not rules.allowed[visit, kind]:
+    if is_tied(following, problem) or not rules.allowed[customer, kind] or not rules.allowed[visit, kind]:
         return np.inf
     if rules.apart[customer] > 0 and meets_other(tours, customer, slot, problem):
         return np.inf

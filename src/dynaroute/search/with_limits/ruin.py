@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from dynaroute.search.annealing.ruin_recreate import LEAST_GAIN, LONGER_GAP_RATE, SPLIT_RATE, Annealing
 from dynaroute.search.core.compiled import compiled_apart, compiled_inline
 from dynaroute.search.core.random_numbers import RandomState, draw_below, draw_unit
-from dynaroute.search.with_limits.evaluation import find_cheapest_kind, is_stop, price_route
+from dynaroute.search.with_limits.evaluation import find_cheapest_kind, is_frozen, is_stop, price_route
 from dynaroute.search.with_limits.problem import FleetProblem
 from dynaroute.search.with_limits.reloads import drop_visits
 from dynaroute.search.with_limits.saving import begin_saving, save_route
@@ -133,7 +133,7 @@ def _remove_string(
         is_taken = index < before_gap or index >= before_gap + gap
         if len(problem.reloading) > 0:
             is_taken = is_taken and start <= problem.rules.customers
-        if is_taken:
+        if is_taken and not is_frozen(start, problem):
             removed[count, 0], removed[count, 1], removed[count, 2] = start, slot, nodes[start, BEFORE]
             count += 1
             remove_stop(tours, start, problem)
@@ -157,7 +157,7 @@ def _remove_pairs(
     """Remove a string, and with each stop its partner."""
     nodes, partners, first = tours.nodes, problem.rules.partners, count
     for index in range(span):
-        if index < before_gap or index >= before_gap + gap:
+        if (index < before_gap or index >= before_gap + gap) and not is_frozen(start, problem):
             removed[count, 0] = start
             count += 1
         start = nodes[start, AFTER]
@@ -166,7 +166,7 @@ def _remove_pairs(
         stop = removed[index, 0]
         remove_stop(tours, stop, problem)
         partner = partners[stop]
-        is_listed = partner == 0
+        is_listed = partner <= 0
         for other in range(first, last):
             is_listed |= removed[other, 0] == partner
         if not is_listed:
@@ -184,7 +184,7 @@ def _remove_groups(tours: FleetTours, removed: NDArray[np.int32], first: int, co
         stop = removed[index, 0]
         other = rules.next_of_group[stop]
         while other != stop:
-            if tours.nodes[other, ROUTE] != NO_ROUTE:
+            if tours.nodes[other, ROUTE] != NO_ROUTE and not is_frozen(other, problem):
                 removed[count, 0] = other
                 count += 1
                 remove_stop(tours, other, problem)

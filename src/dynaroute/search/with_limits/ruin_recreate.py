@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from dynaroute.search.annealing.ruin_recreate import LEAST_GAIN, Annealing
 from dynaroute.search.core.compiled import compiled_inline
 from dynaroute.search.core.random_numbers import RandomState, draw_unit
+from dynaroute.search.with_limits.evaluation import is_frozen
 from dynaroute.search.with_limits.missing import draw_left_out, is_absent, is_left_out, price_left_out
 from dynaroute.search.with_limits.problem import FleetProblem
 from dynaroute.search.with_limits.recreate import draw_absent, put_back, sort_order
@@ -27,6 +28,7 @@ from dynaroute.search.with_limits.state import (
     AFTER,
     FIRST,
     KIND,
+    LAST,
     NO_ROUTE,
     ROUTE,
     SIZE,
@@ -186,10 +188,15 @@ def _take_broken_routes_out(tours: FleetTours, log: FleetLog, state: RandomState
             continue
         for _ in range(slots[slot, SIZE]):
             customer = slots[slot, FIRST]
+            if is_frozen(customer, problem):
+                customer = slots[slot, LAST]
+            if is_frozen(customer, problem):
+                break
             remove_stop(tours, customer, problem)
             if is_absent(tours, customer, problem):
                 absent[counts[ABSENT]] = customer
                 counts[ABSENT] += 1
+        refresh_times(tours, slot, problem)
     count = counts[ABSENT]
     for index in range(count):
         log.order[index] = absent[index]

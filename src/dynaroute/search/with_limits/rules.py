@@ -11,10 +11,25 @@ from typing import NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["CUSTOMER", "DELIVERY", "FORBIDDEN", "NO_RULES", "OFF", "ON", "PICKUP", "RELOAD", "Rules", "Switch"]
+__all__ = [
+    "CUSTOMER",
+    "DELIVERY",
+    "FOLLOWER",
+    "FORBIDDEN",
+    "FROZEN",
+    "LOCKED",
+    "NO_RULES",
+    "OFF",
+    "ON",
+    "PICKUP",
+    "RELOAD",
+    "Rules",
+    "Switch",
+]
 
 FORBIDDEN = 1e12  # length and seconds of a leg that must not be driven: finite, so that sums stay numbers
-CUSTOMER, PICKUP, DELIVERY, RELOAD = 0, 1, 2, 3  # roles of stops
+CUSTOMER, PICKUP, DELIVERY, RELOAD, FOLLOWER = 0, 1, 2, 3, 4  # roles of stops; a follower comes after a locked leg
+LOCKED, FROZEN = 1, 2  # ties of a stop to the one before it: it follows directly; neither of the two can move at all
 
 Lengths = NDArray[np.float64]
 Longs = NDArray[np.int64]
@@ -40,7 +55,7 @@ class Rules(NamedTuple):
     roles
         (N,) what kind of stop each node is.
     partners
-        (N,) the delivery of a pickup and the other way round; 0 without.
+        (N,) the delivery of a pickup and the other way round; 0 without, and -1 if the pickup cannot move any more.
     allowed
         (N, T) which types may serve a stop.
     windows
@@ -58,6 +73,13 @@ class Rules(NamedTuple):
         same, in a ring.
     prizes
         (N,) price of leaving a stop out; infinite if it must be served.
+    ties, followers
+        (N,) how each stop is tied to the one before it, 0 if it is not; and the stop that follows directly after it in
+        all plans if both can move, else 0.
+    changes
+        (N, T) price of serving a stop by another type than before.
+    beginnings
+        (T, L) the stops with which the route of a type begins; 0 fills up.
     profiles, start_nodes, classes
         (T,) profile and start of each type; types of one class differ only in capacity and prices.
     rooms
@@ -97,6 +119,10 @@ class Rules(NamedTuple):
     apart: Longs
     next_of_group: Longs
     prizes: Lengths
+    ties: NDArray[np.int8]
+    followers: NDArray[np.int32]
+    changes: Lengths
+    beginnings: Longs
     profiles: Longs
     start_nodes: Longs
     classes: Longs

@@ -274,7 +274,8 @@ class _FleetIncumbent(Incumbent):
     def build_fallback(self) -> Solution:
         """One vehicle for each customer, as long as there are vehicles; nobody is served if there are rules."""
         if self._instance.rules:
-            return Solution(())
+            begun = [(kind, each.beginning) for kind, each in enumerate(self._instance.fleet) if each.beginning]
+            return Solution(tuple(stops for _, stops in begun), vehicles=tuple(kind for kind, _ in begun) or None)
         size, legs, routes = self._instance.size, measure_depot_legs(self._instance), []
         is_left = np.ones(size + 1, dtype=bool)
         is_left[0] = False

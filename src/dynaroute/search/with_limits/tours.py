@@ -39,6 +39,7 @@ from dynaroute.search.with_limits.state import (
 __all__ = [
     "add_prices_alone",
     "change_kind",
+    "insert_followers",
     "insert_stop",
     "is_within_limits",
     "is_within_times",
@@ -49,6 +50,7 @@ __all__ = [
     "read_fleet_routes",
     "refresh_around",
     "refresh_times",
+    "remove_followers",
     "remove_stop",
     "value_route",
 ]
@@ -124,10 +126,12 @@ def price_one_alone(tours: FleetTours, customer: int, kind: int, problem: FleetP
     insert_stop(tours, customer, 0, 0, problem)
     if partner > 0:
         insert_stop(tours, partner, 0, customer, problem)
+    insert_followers(tours, customer, 0, problem)
     refresh_times(tours, 0, problem)
     price = tours.prices[0] if is_within_limits(tours, 0, problem) else np.inf
     if partner > 0:
         remove_stop(tours, partner, problem)
+    remove_followers(tours, customer, problem)
     remove_stop(tours, customer, problem)
     return float(price)
 
@@ -237,6 +241,26 @@ def remove_stop(tours: FleetTours, customer: int, problem: FleetProblem) -> None
         tours.free[slots[slot, KIND]] += 1
         tours.counts[USED] -= 1
         _swap_slots(tours, slot, tours.counts[USED])
+
+
+@compiled_inline
+def insert_followers(tours: FleetTours, customer: int, slot: int, problem: FleetProblem) -> None:
+    """Insert all who follow a customer directly in all plans."""
+    if len(problem.driven) > 0:
+        before, stop = customer, problem.rules.followers[customer]
+        while stop > 0:
+            insert_stop(tours, stop, slot, before, problem)
+            before, stop = stop, problem.rules.followers[stop]
+
+
+@compiled_inline
+def remove_followers(tours: FleetTours, customer: int, problem: FleetProblem) -> None:
+    """Remove all who follow a customer directly in all plans."""
+    if len(problem.driven) > 0:
+        stop = problem.rules.followers[customer]
+        while stop > 0:
+            remove_stop(tours, stop, problem)
+            stop = problem.rules.followers[stop]
 
 
 @compiled_inline
