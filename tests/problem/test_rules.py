@@ -13,8 +13,9 @@ from dynaroute.base.errors import InstanceError, UnsupportedError
 from dynaroute.problem.fleet import VehicleType
 from dynaroute.problem.instance import Instance
 from dynaroute.problem.places import Place
+from dynaroute.problem.profiles import Profile
 from dynaroute.problem.rules import RULES
-from dynaroute.problem.working_day import Break, Overtime
+from dynaroute.problem.working_day import Balance, Break, Overtime
 from dynaroute.search.rules import SEARCHED_RULES
 
 SQUARE = [[0.0, 0.0], [3.0, 4.0], [0.0, 1.0]]
@@ -47,7 +48,8 @@ USES: dict[str, dict[str, Any]] = {
     "breaks": by_vehicle(breaks=(Break(60, window=(0, 100)),)),
     "reload": by_vehicle(reload=("depot",), max_trips=2),
     "initial_load": by_vehicle(initial_load=2),
-    "profile": by_vehicle(profile="lorry"),
+    "profile": by_vehicle(profile="lorry") | {"profiles": (Profile("lorry"),)},
+    "balance": {"balance": Balance("stops", 2, 1)},
     "shipments": {"demands": [0, 0, 3], "pickups": [0, 3, 0], "partners": [0, 2, 1]},
     "max_ride": {"max_ride": [INFINITY, 60, INFINITY]},
     "prizes": {"prizes": [INFINITY, 5, INFINITY]},
@@ -102,6 +104,7 @@ def test_a_rule_that_the_search_does_not_keep_is_refused_by_name(rule: str) -> N
         {"windows": [[[0, INFINITY]] * 2] * 3},
         {"demands": [[0], [2], [3]]},
         {"usual_vehicles": [-1, -1, -1]},
+        {"balance": Balance("load", 0, 3)},
         by_vehicle(),
     ],
     ids=str,
@@ -161,6 +164,12 @@ def test_a_field_that_asks_for_nothing_is_absent(absent: dict[str, Any]) -> None
         ("usual_vehicles", {"usual_vehicles": [-1, 0]} | by_vehicle(name="van")),
         ("usual_vehicles", {"usual_vehicles": [-1, 0, 0], "vehicles": (VehicleType(5, count=1),) * 2}),
         ("change_cost", {"change_cost": -1}),
+        ("profile", by_vehicle(profile="lorry")),
+        ("profiles", {"profiles": (Profile("lorry", durations=np.zeros((2, 2))),)}),
+        ("profiles", {"profiles": (Profile("lorry", distances=-np.ones((3, 3))),)}),
+        ("profiles", {"profiles": (Profile("lorry"), Profile("lorry"))}),
+        ("profiles", {"profiles": ("lorry",)}),
+        ("balance", {"balance": "stops"}),
     ],
     ids=str,
 )
@@ -179,6 +188,9 @@ def test_a_value_that_cannot_be_meant_is_refused_by_its_field(field: str, change
         ("breaks", lambda: Break(60, (5, 0))),
         ("breaks", lambda: Break(-1, (0, 5))),
         ("breaks", lambda: Break(60, after_driving=0)),
+        ("balance", lambda: Balance("wages", 1, 1)),  # type: ignore[arg-type]
+        ("balance", lambda: Balance("stops", -1, 1)),
+        ("balance", lambda: Balance("stops", 1, INFINITY)),
         ("overtime", lambda: Overtime(-1)),
         ("overtime", lambda: Overtime(1, cost=INFINITY)),
         ("places", lambda: Place("depot", 1, 1)),

@@ -11,8 +11,9 @@ import numpy as np
 from dynaroute.problem.fleet import VehicleType
 from dynaroute.problem.instance import Instance
 from dynaroute.problem.places import Place
+from dynaroute.problem.profiles import Profile
 from dynaroute.problem.solution import Solution
-from dynaroute.problem.working_day import Break, Overtime
+from dynaroute.problem.working_day import Balance, Break, Overtime
 
 __all__ = ["RULE_MAKERS", "draw_problem", "draw_routes"]
 
@@ -98,6 +99,24 @@ def _set_shipments(random: Random, count: int, fields: Fields, *_: Fields) -> No
     fields["partners"] = partners
 
 
+def _set_balance(random: Random, count: int, fields: Fields, *_: Fields) -> None:
+    of, target = [("hours", 0.01), ("stops", 1), ("load", 4)][int(random.integers(3))]
+    fields["balance"] = Balance(of, 3000 if of == "hours" else 5, target)  # type: ignore[arg-type]
+
+
+def _set_profile(random: Random, count: int, fields: Fields, first: Fields, second: Fields) -> None:
+    """Give the second type legs of its own; places come later, so there are rows for the two that may be made."""
+    nodes = count + 3 if "places" in fields else count + 1
+    matrix = random.integers(5, 60, (nodes, nodes)).astype(float)
+    fields["profiles"] = (Profile("bicycle", matrix, np.round(matrix / 2)), Profile("other"))
+    second["profile"] = "bicycle"
+
+
+def _set_rides(random: Random, count: int, fields: Fields, *_: Fields) -> None:
+    """Limit the ride of a shipment that is made later: of the one from customer 1 to 2."""
+    fields["max_ride"] = np.array([math.inf, float(random.integers(20, 80)), *[math.inf] * (count - 1)])
+
+
 def _set_some(key: str, draw: Callable[[Random], float], without: float) -> Callable[..., None]:
     def set_field(random: Random, count: int, fields: Fields, *_: Fields) -> None:
         values = [draw(random) if random.random() < 0.6 else without for _ in range(count)]
@@ -169,6 +188,7 @@ RULE_MAKERS: dict[str, Callable[..., object]] = {
     "backhauls_last": lambda random, count, fields, *_: fields.update(
         {"backhauls": "last", "pickups": np.array([0, *random.integers(0, 3, count)])}
     ),
+    "balance": _set_balance,
     "beginning": _set_beginning,
     "breaks": lambda random, count, fields, first, second: (
         first.update(breaks=(Break(10, (30, 45)),)),
@@ -180,6 +200,7 @@ RULE_MAKERS: dict[str, Callable[..., object]] = {
     "limits": _set_vehicle(max_duration=120, shift=(5, 250), max_stops=4),
     "locked": _set_locked,
     "max_driving": _set_vehicle(max_driving=90),
+    "max_ride": _set_rides,
     "not_together": _set_labels("not_together"),
     "one_of": _set_labels("one_of"),
     "overtime": _set_vehicle(overtime=Overtime(40, 60, 0.5)),
@@ -187,6 +208,7 @@ RULE_MAKERS: dict[str, Callable[..., object]] = {
     "places": _set_places,
     "priorities": _set_some("priorities", lambda random: float(random.integers(0, 101)), math.nan),
     "prizes": _set_some("prizes", lambda random: float(random.integers(0, 60)), math.inf),
+    "profile": _set_profile,
     "release": _set_some("release", lambda random: float(random.integers(0, 40)), 0.0),
     "reload": _set_reload,
     "same_vehicle": _set_labels("same_vehicle"),

@@ -227,7 +227,7 @@ class Plan:
         instance, vehicle = self.instance, self.instance.fleet[kind]
         end_node = instance.end_nodes[kind]
         nodes = [instance.start_nodes[kind], *route, *([] if end_node < 0 else [end_node])]
-        legs = instance.leg_lengths(nodes[:-1], nodes[1:]).tolist()
+        legs = instance.leg_lengths(nodes[:-1], nodes[1:], vehicle.profile).tolist()
         demands = [self._demand(node) for node in nodes]
         carried = list_loads(instance, route, vehicle).tolist() if instance.rules else []
         loads = [amounts[0] for amounts in carried] or list(accumulate(demands))

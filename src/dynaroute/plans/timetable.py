@@ -107,7 +107,7 @@ def _list_loads(instance: Instance, route: Sequence[int], vehicle: VehicleType) 
 def _list_distances(instance: Instance, route: Sequence[int], kind: int) -> list[float]:
     end = instance.end_nodes[kind]
     nodes = [instance.start_nodes[kind], *route, *([] if end < 0 else [end])]
-    return list(accumulate(instance.leg_lengths(nodes[:-1], nodes[1:]).tolist()))
+    return list(accumulate(instance.leg_lengths(nodes[:-1], nodes[1:], instance.fleet[kind].profile).tolist()))
 
 
 def _show(instance: Instance, amounts: Sequence[int]) -> list[float | int]:

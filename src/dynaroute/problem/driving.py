@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
 from typing import NamedTuple
@@ -54,12 +54,16 @@ class Timing:
     driving: float
     late_cost: float
 
+    @property
+    def duration(self) -> float:
+        """Seconds from departure to end."""
+        return self.end - self.departure
+
     def price(self, vehicle: VehicleType) -> float:
         """Price of its duration, overtime and lateness."""
-        duration = self.end - self.departure
-        price = vehicle.time_cost * duration + self.late_cost
+        price = vehicle.time_cost * self.duration + self.late_cost
         if vehicle.overtime is not None:
-            price += vehicle.overtime.cost * max(0.0, duration - vehicle.overtime.after)
+            price += vehicle.overtime.cost * max(0.0, self.duration - vehicle.overtime.after)
         return price
 
 
@@ -74,6 +78,7 @@ class _Task:
     opening: float
     closings: tuple[float, ...]
     way_back: float
+    rides: tuple[tuple[int, int, float], ...]  # places of a pickup and its delivery, and the longest ride
 
 
 class _Rest(NamedTuple):
@@ -168,7 +173,8 @@ def _choose(
             is_left_out = (rest.places < 0) & (opening < rest.window[1])
             is_right &= ~(is_left_out & (end > rest.window[1] + TOLERANCE))
     departure = _backward(task, events, end, opening)
-    keys = _rank(task, vehicle, events, end - departure, end, is_right)
+    too_long = _measure_rides(task, rests, departure)
+    keys = _rank(task, vehicle, events, end - departure, end, is_right, too_long)
     best = int(np.lexsort(keys)[0])
     return (best, departure[best : best + 1]), bool(is_right[best]), bool(keys[-2][best] > 0)
 
@@ -178,7 +184,7 @@ def _make_task(instance: Instance, route: Sequence[int], kind: int) -> _Task:
     start, end = instance.start_nodes[kind], instance.end_nodes[kind]
     is_customer = (stops > 0) & (stops <= instance.size)
     served = np.where(is_customer, stops, 0)
-    legs = instance.leg_durations(np.concatenate([[start], stops[:-1]]), stops) / vehicle.speed_factor
+    legs = instance.leg_durations(np.concatenate([[start], stops[:-1]]), stops, vehicle.profile) / vehicle.speed_factor
     work = np.zeros(len(stops)) if instance.service is None else instance.service[served] * vehicle.service_factor
     late_costs = np.full(len(stops), np.inf)
     if instance.late_costs is not None:
@@ -201,8 +207,28 @@ def _make_task(instance: Instance, route: Sequence[int], kind: int) -> _Task:
     way_back = 0.0
     if end >= 0:
         closings.append(node_bounds(instance, end)[1])
-        way_back = float(instance.leg_durations(stops[-1] if len(stops) else start, end)) / vehicle.speed_factor
-    return _Task(legs, windows, work, late_costs, opening, tuple(closings), way_back)
+        last = stops[-1] if len(stops) else start
+        way_back = float(instance.leg_durations(last, end, vehicle.profile)) / vehicle.speed_factor
+    rides = tuple(_list_rides(instance, route))
+    return _Task(legs, windows, work, late_costs, opening, tuple(closings), way_back, rides)
+
+
+def _list_rides(instance: Instance, route: Sequence[int]) -> Iterator[tuple[int, int, float]]:
+    if instance.max_ride is None or instance.partners is None or instance.is_pickup is None:
+        return
+    places = {node: place for place, node in enumerate(route) if 0 < node <= instance.size}
+    for node, place in places.items():
+        delivery = places.get(int(instance.partners[node]))
+        if instance.is_pickup[node] and delivery is not None and math.isfinite(instance.max_ride[node]):
+            yield place, delivery, float(instance.max_ride[node])
+
+
+def _measure_rides(task: _Task, rests: Sequence[_Rest], departure: _Floats) -> list[_Floats]:
+    """Measure how much too long each ride is, departing late."""
+    if not task.rides:
+        return []
+    begins = [event.begins for event in _forward(task, rests, departure)[0] if event.rest is None]
+    return [begins[last] - begins[first] - task.work[first] - longest for first, last, longest in task.rides]
 
 
 def _list_choices(task: _Task, vehicle: VehicleType) -> tuple[list[_Rest], bool]:
@@ -307,6 +333,7 @@ def _rank(
     duration: _Floats,
     end: _Floats,
     is_right: NDArray[np.bool_],
+    rides: Sequence[_Floats],
 ) -> list[_Floats | NDArray[np.bool_]]:
     """Rank choices, as keys of `lexsort`, the last first: breaks, what is forbidden, price, duration, end."""
     longest = math.inf if vehicle.max_duration is None else vehicle.max_duration
@@ -314,7 +341,7 @@ def _rank(
     if vehicle.overtime is not None:
         longest = min(longest, vehicle.overtime.after + vehicle.overtime.at_most)
         price = price + vehicle.overtime.cost * np.maximum(0.0, duration - vehicle.overtime.after)
-    wrong = [*(end - closing for closing in task.closings), duration - longest]
+    wrong = [*(end - closing for closing in task.closings), duration - longest, *rides]
     for event in events:
         if event.rest is not None:
             continue

@@ -50,13 +50,21 @@ from dynaroute.problem.checks.fields import (
     refuse_unknown_choice,
     refuse_vanishing_lengths,
 )
-from dynaroute.problem.checks.frozen import read_change_cost, read_locked, read_usual_vehicles, refuse_beginnings
+from dynaroute.problem.checks.frozen import (
+    read_balance,
+    read_change_cost,
+    read_locked,
+    read_usual_vehicles,
+    refuse_beginnings,
+)
 from dynaroute.problem.details import Details
 from dynaroute.problem.fleet import AlikeTypes, VehicleType, merge_alike
 from dynaroute.problem.lengths import great_circle, round_lengths, straight_line
 from dynaroute.problem.places import DEPOT, Place, read_places
+from dynaroute.problem.profiles import Profile, read_profiles
 from dynaroute.problem.sketch import Sketch, draw_sketch
 from dynaroute.problem.times import format_clock, format_duration
+from dynaroute.problem.working_day import Balance
 
 __all__ = ["LARGEST_INTEGER", "Instance"]
 
@@ -71,6 +79,8 @@ _COMPARED = (
     *_LABELS,
     "locked",
     "change_cost",
+    "balance",
+    "profiles",
 )
 _WISHES = ("pickups", "partners", "max_ride", "prizes", "priorities", "late_costs", "release", "usual_vehicles")
 _RELAXING = ("reload", "shipments", "one_of")  # with these a vehicle may serve more than it holds, or need not
@@ -159,6 +169,10 @@ class Instance:
         (n + 1,) index of the vehicle type that served each customer in the plan before; -1 for none.
     change_cost
         Price of each customer that is served by another type than before.
+    balance
+        Price of routes with more work than others.
+    profiles
+        Distances and durations of their own for vehicle types that name them.
 
     Raises
     ------
@@ -201,6 +215,8 @@ class Instance:
     locked: tuple[tuple[int, int], ...] = ()
     usual_vehicles: NDArray[np.intp] | None = None
     change_cost: float = 0.0
+    balance: Balance | None = None
+    profiles: tuple[Profile, ...] = ()
 
     def __post_init__(self) -> None:
         refuse_unknown_choice(self.rounding, get_args(Rounding), "rounding")
@@ -259,6 +275,7 @@ class Instance:
         if vehicles is not None and factor > 1:
             vehicles = tuple(_divide_amounts(vehicle, factor) for vehicle in vehicles)
         self._set("vehicles", vehicles)
+        self._set("profiles", read_profiles(self.profiles, nodes, types))
         self._set_times(count, nodes)
         self._set_wishes(count)
 
@@ -325,6 +342,7 @@ class Instance:
         usual = None if self.usual_vehicles is None else read_usual_vehicles(self.usual_vehicles, count, fleet)
         self._set("usual_vehicles", None if usual is None else freeze(usual))
         self._set("change_cost", read_change_cost(self.change_cost))
+        self._set("balance", read_balance(self.balance))
 
     def _set(self, field: str, value: object) -> None:
         object.__setattr__(self, field, value)  # the class is frozen, but its constructor may still set fields
@@ -378,6 +396,7 @@ class Instance:
             "skills": self.allowed is not None,
             "places": bool(self.places),
             "locked": bool(self.locked),
+            "balance": self.balance is not None,
             "usual_vehicles": self.prices_changes,
         }
         if self.partners is not None and self.pickups is not None:
@@ -391,8 +410,8 @@ class Instance:
     @cached_property
     def is_priced(self) -> bool:
         """Whether the cost is money: there is a price of a vehicle, of lateness or of a customer left out."""
-        is_priced_customer = self.prizes is not None or self.late_costs is not None or self.prices_changes
-        return is_priced_customer or any(vehicle.is_priced for vehicle in self.vehicles or ())
+        is_priced = self.prizes is not None or self.late_costs is not None or self.balance is not None
+        return is_priced or self.prices_changes or any(vehicle.is_priced for vehicle in self.vehicles or ())
 
     @property
     def prices_changes(self) -> bool:
@@ -473,6 +492,7 @@ class Instance:
         given = (self.windows, self.release, self.max_ride)
         return (
             any(field is not None for field in given)
+            or (self.balance is not None and self.balance.of == "hours")
             or any(vehicle.limits_time for vehicle in self.vehicles or ())
             or any(place.window is not None for place in self.places)
         )
@@ -589,28 +609,34 @@ class Instance:
     def _counts_in_distance(self) -> bool:
         return self.speed == 1 and self.durations is None  # no vehicle drives one metre per second
 
-    def leg_lengths(self, origins: ArrayLike, destinations: ArrayLike) -> NDArray[np.float64]:
+    def leg_lengths(self, origins: ArrayLike, destinations: ArrayLike, profile: str = "") -> NDArray[np.float64]:
         """Lengths of legs between pairs of nodes, under this instance's metric and rounding.
 
         Parameters
         ----------
         origins, destinations
             Node numbers, in shapes that broadcast.
+        profile
+            That of a vehicle type, whose legs may differ.
         """
         start, end = np.asarray(origins, dtype=np.intp), np.asarray(destinations, dtype=np.intp)
-        if self.distances is not None:
-            return np.asarray(self.distances[start, end], dtype=np.float64)
+        own = next((each.distances for each in self.profiles if each.name == profile), None)
+        distances = self.distances if own is None else own
+        if distances is not None:
+            return np.asarray(distances[start, end], dtype=np.float64)
         assert self.coordinates is not None  # checked by __post_init__
         measure = great_circle if self.metric == "great_circle" else straight_line
         return round_lengths(measure(self.coordinates[start], self.coordinates[end]), self.rounding)
 
-    def leg_durations(self, origins: ArrayLike, destinations: ArrayLike) -> NDArray[np.float64]:
+    def leg_durations(self, origins: ArrayLike, destinations: ArrayLike, profile: str = "") -> NDArray[np.float64]:
         """Seconds of legs between pairs of nodes: from `durations`, or length divided by `speed`.
 
         Parameters
         ----------
         origins, destinations
             Node numbers, in shapes that broadcast.
+        profile
+            That of a vehicle type, whose legs may differ.
 
         Raises
         ------
@@ -618,11 +644,13 @@ class Instance:
             If there are neither durations nor a speed.
         """
         self.require_times()
-        if self.durations is not None:
+        own = next((each.durations for each in self.profiles if each.name == profile), None)
+        durations = self.durations if own is None else own
+        if durations is not None:
             start, end = np.asarray(origins, dtype=np.intp), np.asarray(destinations, dtype=np.intp)
-            return np.asarray(self.durations[start, end], dtype=np.float64)
+            return np.asarray(durations[start, end], dtype=np.float64)
         assert self.speed is not None  # checked by require_times
-        return np.asarray(self.leg_lengths(origins, destinations) / self.speed, dtype=np.float64)
+        return np.asarray(self.leg_lengths(origins, destinations, profile) / self.speed, dtype=np.float64)
 
     def require_times(self) -> None:
         """Raise unless travel times are known."""

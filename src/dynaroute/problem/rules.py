@@ -34,6 +34,7 @@ RULES: dict[str, str] = {
     "same_vehicle": "customers on the same vehicle",
     "one_of": "alternatives of which one is served",
     "not_together": "customers on different vehicles",
+    "balance": "balance of work",
     "beginning": "routes whose beginning is fixed",
     "locked": "legs that are fixed",
     "usual_vehicles": "a price for another vehicle than before",

@@ -120,11 +120,13 @@ def list_breaks(times: RouteSchedule) -> list[dict[str, float | int]]:
 def measure_route(instance: Instance, route: _Route, vehicle: VehicleType) -> float:
     """Measure a route driven by this vehicle type; an open route does not return."""
     nodes = _nodes_of(instance, route, vehicle)
-    return math.fsum(instance.leg_lengths(nodes[:-1], nodes[1:]))
+    return math.fsum(instance.leg_lengths(nodes[:-1], nodes[1:], vehicle.profile))
 
 
 def measure_routes(instance: Instance, routes: Sequence[_Route], vehicles: Sequence[VehicleType]) -> list[float]:
     """Measure routes, each driven by its vehicle type, all at once: there may be thousands."""
+    if instance.profiles:
+        return [measure_route(instance, route, vehicle) for route, vehicle in zip(routes, vehicles, strict=True)]
     nodes = [_nodes_of(instance, route, vehicle) for route, vehicle in zip(routes, vehicles, strict=True)]
     origins = [node for stops in nodes for node in stops[:-1]]
     destinations = [node for stops in nodes for node in stops[1:]]
@@ -168,7 +170,7 @@ def schedule_route(instance: Instance, route: _Route, vehicle: int) -> RouteSche
 def _schedule_by_rules(instance: Instance, route: _Route, kind: int, nodes: Sequence[int]) -> RouteSchedule:
     """Compute the times of a route with any rules."""
     times = time_route(instance, route, kind)
-    lengths = instance.leg_lengths(nodes[:-1], nodes[1:]).tolist()
+    lengths = instance.leg_lengths(nodes[:-1], nodes[1:], instance.fleet[kind].profile).tolist()
     loads = list_loads(instance, route, instance.fleet[kind])
     is_customer = [0 < node <= instance.size for node in route]
     given = [_first(instance, node) if served else 0 for node, served in zip(route, is_customer, strict=True)]
@@ -216,8 +218,16 @@ def price_routes(instance: Instance, routes: Sequence[_Route], kinds: Sequence[i
     prices = []
     for route, kind, vehicle, length in zip(routes, kinds, vehicles, lengths, strict=True):
         price = vehicle.fixed_cost + vehicle.distance_cost * length
-        if vehicle.time_cost > 0 or vehicle.overtime is not None or instance.late_costs is not None:
-            price += time_route(instance, route, kind).price(vehicle)
+        balance = instance.balance
+        is_timed = vehicle.time_cost > 0 or vehicle.overtime is not None or instance.late_costs is not None
+        if is_timed or (balance is not None and balance.of == "hours"):
+            times = time_route(instance, route, kind)
+            price += times.price(vehicle)
+            price += 0.0 if balance is None or balance.of != "hours" else balance.price(times.duration / 3600)
+        if balance is not None and balance.of == "stops":
+            price += balance.price(sum(0 < node <= instance.size for node in route))
+        if balance is not None and balance.of == "load":
+            price += balance.price(float(list_loads(instance, route, vehicle)[:, 0].max()) / instance.demand_scale)
         if instance.usual_vehicles is not None:
             usual = instance.usual_vehicles[[node for node in route if node <= instance.size]]
             price += instance.change_cost * int(((usual >= 0) & (usual != kind)).sum())

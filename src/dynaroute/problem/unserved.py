@@ -313,7 +313,7 @@ def _try_everywhere(instance: Instance, solution: Solution, customer: int, trial
 def _measure_detour(instance: Instance, candidate: Candidate, customer: int) -> float:
     """Measure how far a customer is from the nearest stop of a vehicle."""
     nodes = [instance.start_nodes[candidate.kind], *candidate.stops]
-    return float(instance.leg_lengths(nodes, customer).min())
+    return float(instance.leg_lengths(nodes, customer, instance.fleet[candidate.kind].profile).min())
 
 
 def _call(instance: Instance, candidate: Candidate) -> str:

@@ -1,15 +1,15 @@
-"""Rules of a vehicle's working day: breaks and overtime."""
+"""Rules of a vehicle's working day: breaks, overtime, and work in balance with that of others."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, get_args
 
 from dynaroute.base.decimals import is_finite_number, show_number
 from dynaroute.base.errors import InstanceError
 
-__all__ = ["Break", "Overtime", "read_amount", "read_pair_of_times"]
+__all__ = ["Balance", "Break", "Overtime", "read_amount", "read_pair_of_times"]
 
 
 @dataclass(frozen=True)
@@ -47,6 +47,40 @@ class Break:
             if driving == 0:
                 raise InstanceError.about("breaks", "a break is due after 0 s of driving.", "Give a longer time.")
             object.__setattr__(self, "after_driving", driving)
+
+
+BalancedWork = Literal["hours", "stops", "load"]
+
+
+@dataclass(frozen=True)
+class Balance:
+    """A price of routes with more work than a target, which grows with the square of the excess.
+
+    Parameters
+    ----------
+    of
+        What counts as work: hours from departure to end, customers, or the largest load on board in the first
+        dimension, in the user's unit.
+    weight
+        Price of an excess of 1; twice the excess costs four times as much.
+    target
+        What a route may have for nothing.
+    """
+
+    of: BalancedWork
+    weight: float
+    target: float
+
+    def __post_init__(self) -> None:
+        if self.of not in get_args(BalancedWork):
+            message = f"balance of {self.of!r} is unknown."
+            raise InstanceError.about("balance", message, f"Use {', '.join(get_args(BalancedWork))}.")
+        for field in ("weight", "target"):
+            object.__setattr__(self, field, read_amount(getattr(self, field), "balance"))
+
+    def price(self, amount: float) -> float:
+        """Price of a route with this much work."""
+        return self.weight * max(0.0, amount - self.target) ** 2
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ RulesCode = Literal[
     "rules with driving",
     "rules with shipments and driving",
     "rules with reloads",
+    "rules with shipments and reloads",
 ]
 
 SEARCHED_RULES = frozenset(
@@ -33,17 +34,20 @@ SEARCHED_RULES = frozenset(
         "breaks",
         "backhauls",
         "backhauls_last",
+        "balance",
         "beginning",
         "costs",
         "dimensions",
         "initial_load",
         "locked",
         "max_driving",
+        "max_ride",
         "overtime",
         "pickups",
         "places",
         "priorities",
         "prizes",
+        "profile",
         "service_factor",
         "shipments",
         "skills",
@@ -57,11 +61,11 @@ SEARCHED_RULES = frozenset(
 def refuse_unsearched_rules(instance: Instance) -> None:
     """Raise if an instance has a rule that the search does not keep yet."""
     refuse_other_rules(instance.rules, SEARCHED_RULES, "the search")
-    if {"reload", "shipments"} <= instance.rules:
+    if {"reload", "shipments", "beginning"} <= instance.rules:
         raise UnsupportedError(
-            "the search cannot handle shipments of vehicles that load again yet.",
-            where=Where(field="reload"),
-            remedy="Leave one of the two out.",
+            "the search cannot handle shipments of vehicles that load again and have begun their routes yet.",
+            where=Where(field="beginning"),
+            remedy="Leave one of the three out.",
         )
     _refuse_combinations(instance)
 
@@ -90,7 +94,7 @@ def name_rules_code(instance: Instance) -> RulesCode:
         Its rules choose the version.
     """
     if "reload" in instance.rules:
-        return "rules with reloads"
+        return "rules with reloads" if instance.partners is None else "rules with shipments and reloads"
     if _needs_driving(instance):
         return "rules with driving" if instance.partners is None else "rules with shipments and driving"
     if instance.optional is None:
@@ -100,7 +104,9 @@ def name_rules_code(instance: Instance) -> RulesCode:
 
 def _needs_driving(instance: Instance) -> bool:
     """Whether routes must be driven stop by stop to know their times."""
-    if not instance.rules.isdisjoint(("beginning", "breaks", "late_costs", "locked", "release", "usual_vehicles")):
+    if not instance.rules.isdisjoint(
+        ("balance", "beginning", "breaks", "late_costs", "locked", "max_ride", "release", "usual_vehicles")
+    ):
         return True
     has_durations = any(kind.max_duration or kind.time_cost or kind.overtime for kind in instance.fleet)
     return has_durations and "windows" in instance.rules

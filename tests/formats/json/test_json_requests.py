@@ -35,7 +35,7 @@ CHANGES: dict[str, tuple[dict[str, Any], str]] = {
         "vehicles[1].available",
     ),
     "several capacities": ({"vehicles": [{**VAN, "capacities": [10, 4]}]}, "vehicles[0].capacities"),
-    "a profile": ({"vehicles": [{**VAN, "profile": "lorry"}]}, "vehicles[0].profile"),
+    "a least number": ({"vehicles": [{**VAN, "min_vehicles": 2}]}, "vehicles[0].min_vehicles"),
 }
 
 

@@ -11,8 +11,9 @@ import pytest
 from dynaroute.problem.fleet import VehicleType
 from dynaroute.problem.instance import Instance
 from dynaroute.problem.places import Place
+from dynaroute.problem.profiles import Profile
 from dynaroute.problem.solution import Solution, check
-from dynaroute.problem.working_day import Break, Overtime
+from dynaroute.problem.working_day import Balance, Break, Overtime
 
 LINE = [[0.0, 0.0], [10, 0], [20, 0], [30, 0]]
 FREE = math.inf
@@ -220,6 +221,25 @@ def test_a_customer_served_by_another_vehicle_than_before_has_a_price() -> None:
     plan = Solution(((1, 2, 3),), vehicles=(0,))
     assert plan.cost(instance) == 60 + 5
     assert [found.kind for found in check(instance, Solution(plan.routes, stated_cost=60, vehicles=(0,)))] == ["cost"]
+
+
+@pytest.mark.parametrize(("of", "amount"), [("hours", 60 / 3600), ("stops", 3), ("load", 9)])
+def test_work_above_the_target_costs_by_the_square_of_its_excess(of: Any, amount: float) -> None:
+    instance = line(balance=Balance(of, 100, amount / 2))
+    assert Solution(((1, 2, 3),)).cost(instance) == pytest.approx(60 + 100 * (amount / 2) ** 2)
+    assert line(balance=Balance(of, 0, amount / 2)) == line()
+
+
+def test_each_vehicle_drives_the_legs_of_its_profile() -> None:
+    longer = [[0, 1, 1, 50], [1, 0, 1, 1], [1, 1, 0, 1], [1, 1, 1, 0]]
+    vehicles = (VehicleType(9, "car"), VehicleType(9, "lorry", profile="lorry", max_duration=9, max_distance=60))
+    instance = line(vehicles, profiles=(Profile("lorry", np.array(longer), np.array(longer) / 10),))
+    plan = Solution(((1, 2), (3,)), vehicles=(0, 1))
+    assert plan.route_costs(instance) == [40, 51]
+    assert check(instance, Solution(plan.routes, stated_cost=91, vehicles=(0, 1))) == []
+    wrong = check(instance, Solution(((1, 2, 3),), vehicles=(1,)))
+    assert wrong == []
+    assert [found.kind for found in check(instance, Solution(((3,), (1, 2)), vehicles=(0, 0)))] == []
 
 
 def test_lateness_at_a_price_costs_by_the_second() -> None:

@@ -73,6 +73,7 @@ from dynaroute.formats.json.rules import (
     scale_amounts,
     uses_rules,
 )
+from dynaroute.formats.json.shape import read_shape, shape_to_json
 from dynaroute.formats.numbers import scale_quantities
 from dynaroute.formats.text import one_line, read_rounding, shorten
 from dynaroute.problem.fleet import VehicleType
@@ -105,6 +106,8 @@ _KEYS = frozenset(
         "backhauls",
         "locked",
         "change_cost",
+        "balance",
+        "profiles",
     }
 )
 
@@ -242,6 +245,7 @@ def instance_to_json(instance: Instance) -> dict[str, object]:
         document["distances"] = [list(map(plain_number, row)) for row in instance.distances.tolist()]
     if instance.rounding != "none":
         document["rounding"] = instance.rounding
+    document |= shape_to_json(instance)
     write_json_fleet(instance, document, nodes)
     if instance.demands.ndim == 2:
         del document["capacity"]  # the vehicles have their own
@@ -298,6 +302,7 @@ def _build_instance(
             speed=read_json_speed(document.get("speed")),
             details=read_details(nodes),
             depot_name=depot,
+            **read_shape(document, count),
         )
         instance = instance if vehicles is None else use_vehicles(instance, vehicles)
         wishes = read_wishes(nodes, paths) if has_rules else {}

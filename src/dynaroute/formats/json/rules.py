@@ -53,8 +53,8 @@ RULE_KEYS = frozenset(
 SHIPMENT_KEYS = frozenset({"id", "pickup", "delivery", "demand", "prize", "priority", "max_ride"})
 _PLACE_KEYS = frozenset({"id", "name", "x", "y", "lat", "lon", "window", "loading"})
 AIMS: dict[str, frozenset[str]] = {  # what is understood, but not planned yet
-    "problem": frozenset({"buffer", "balance", "compactness", "profiles"}),
-    "vehicles": frozenset({"min_vehicles", "profile"}),
+    "problem": frozenset({"buffer", "compactness"}),
+    "vehicles": frozenset({"min_vehicles"}),
     "shipments": frozenset({"lifo"}),
 }
 

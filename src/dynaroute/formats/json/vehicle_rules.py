@@ -34,6 +34,7 @@ VEHICLE_RULE_KEYS = frozenset(
         "skills",
         "initial_load",
         "beginning",
+        "profile",
     }
 )
 _BREAK_KEYS = {"duration", "window", "after_driving"}
@@ -71,6 +72,11 @@ def read_vehicle_rules(
     for key in ("start", "end"):
         if item.get(key) is not None:
             given[key] = _read_place(item[key], f"{path}.{key}", places, depot, is_end=key == "end")
+    if item.get("profile") is not None:
+        if not isinstance(item["profile"], str):
+            remedy = "Write the name of a profile in quotes."
+            raise FormatError("the profile is not a text.", where=Where(field=f"{path}.profile"), remedy=remedy)
+        given["profile"] = item["profile"]
     if item.get("reload") is not None:
         named = [DEPOT] if item["reload"] is True else [] if item["reload"] is False else item["reload"]
         listed = [named] if isinstance(named, str) else require_list(named, f"{path}.reload")
@@ -135,6 +141,8 @@ def vehicle_rules_to_json(vehicle: VehicleType, metres: float) -> dict[str, obje
         document["start"] = vehicle.start
     if vehicle.end != vehicle.start:
         document["end"] = vehicle.end
+    if vehicle.profile:
+        document["profile"] = vehicle.profile
     if vehicle.reload:
         document["reload"] = list(vehicle.reload)
     if vehicle.overtime is not None:

@@ -14,9 +14,9 @@ from dynaroute.base.errors import InstanceError
 from dynaroute.problem.checks.fields import node_words, read_floats, refuse_first, refuse_where
 from dynaroute.problem.fleet import VehicleType
 from dynaroute.problem.places import DEPOT, Place
-from dynaroute.problem.working_day import read_amount
+from dynaroute.problem.working_day import Balance, read_amount
 
-__all__ = ["read_change_cost", "read_locked", "read_usual_vehicles", "refuse_beginnings"]
+__all__ = ["read_balance", "read_change_cost", "read_locked", "read_usual_vehicles", "refuse_beginnings"]
 
 
 def read_locked(values: Any, count: int) -> tuple[tuple[int, int], ...]:
@@ -89,6 +89,13 @@ def read_usual_vehicles(values: object, count: int, fleet: Sequence[VehicleType]
 def read_change_cost(value: Any) -> float:
     """Read the price of a customer who is served by another vehicle than before."""
     return read_amount(value, "change_cost")
+
+
+def read_balance(value: Any) -> Balance | None:
+    """Read a balance of work; None if it has no weight."""
+    if value is not None and not isinstance(value, Balance):
+        raise InstanceError.about("balance", f"{value!r} is no Balance.", "Give a Balance, or leave it out.")
+    return value if value is not None and value.weight > 0 else None
 
 
 def _is_customer(node: object, count: int) -> bool:

@@ -28,6 +28,8 @@ class Drive:
     ----------
     starts
         When each service or loading begins, departing as early as possible.
+    rides
+        For each shipment's pickup on the route, seconds beyond its longest ride, departing as late as possible.
     lateness
         Seconds of each after its last window.
     departure, end
@@ -47,6 +49,7 @@ class Drive:
     driving: float
     late_cost: float
     has_breaks: bool
+    rides: tuple[tuple[int, float], ...] = ()
 
     @property
     def duration(self) -> float:
@@ -141,14 +144,8 @@ def _drive(
     has_breaks: bool,
 ) -> Drive:
     """Drive a sequence of stops and breaks."""
-    clock, begins, late = opening, [], []
-    for event in events:
-        clock += event.leg
-        begin = next((max(clock, opens) for opens, closes in event.windows if clock <= closes + TOLERANCE), clock)
-        begins.append(begin)
-        late.append(max(0.0, begin - event.windows[-1][1]))
-        clock = begin + event.seconds
-    end = clock + way_back
+    begins, end = _begin_all(events, way_back, opening)
+    late = [max(0.0, begin - event.windows[-1][1]) for event, begin in zip(events, begins, strict=True)]
     latest = end - way_back
     for event, begin in zip(reversed(events), reversed(begins), strict=True):
         latest -= event.seconds
@@ -165,7 +162,33 @@ def _drive(
     )
     starts = tuple(begin for event, begin in zip(events, begins, strict=True) if event.stop >= 0)
     driving = math.fsum([*(event.leg for event in events), way_back])
-    return Drive(starts, tuple(lateness), max(opening, latest), end, driving, cost, has_breaks)
+    departure = max(opening, latest)
+    rides = tuple(_measure_rides(instance, route, events, _begin_all(events, way_back, departure)[0]))
+    return Drive(starts, tuple(lateness), departure, end, driving, cost, has_breaks, rides)
+
+
+def _begin_all(events: Sequence[_Event], way_back: float, departure: float) -> tuple[list[float], float]:
+    """Begin stops and breaks as early as possible after a departure; returns when, and the end."""
+    clock, begins = departure, []
+    for event in events:
+        clock += event.leg
+        begins.append(
+            next((max(clock, opens) for opens, closes in event.windows if clock <= closes + TOLERANCE), clock)
+        )
+        clock = begins[-1] + event.seconds
+    return begins, clock + way_back
+
+
+def _measure_rides(
+    instance: Instance, route: Sequence[int], events: Sequence[_Event], begins: Sequence[float]
+) -> Iterator[tuple[int, float]]:
+    if instance.max_ride is None or instance.partners is None or instance.is_pickup is None:
+        return
+    times = {route[event.stop]: (begin, event) for event, begin in zip(events, begins, strict=True) if event.stop >= 0}
+    for node, (begin, event) in times.items():
+        if 1 <= node <= instance.size and instance.is_pickup[node] and instance.partners[node] in times:
+            ride = times[int(instance.partners[node])][0] - begin - event.seconds
+            yield node, ride - float(instance.max_ride[node])
 
 
 def is_soft(instance: Instance, node: int) -> bool:
@@ -275,7 +298,7 @@ def _rank(instance: Instance, route: Sequence[int], vehicle: VehicleType, drive:
     longest = math.inf if vehicle.max_duration is None else vehicle.max_duration
     if vehicle.overtime is not None:
         longest = min(longest, vehicle.overtime.after + vehicle.overtime.at_most)
-    wrong.append(drive.duration - longest)
+    wrong += [drive.duration - longest, *(excess for _, excess in drive.rides)]
     forbidden = math.fsum(seconds for seconds in wrong if seconds > TOLERANCE)
     price = price_time(vehicle, drive.duration) + drive.late_cost
     return round(forbidden, 6), round(price, 6), round(drive.duration, 6), drive.end

@@ -17,11 +17,15 @@ _Route = Sequence[int]
 
 def measure_legs(instance: Instance, route: _Route, vehicle: VehicleType) -> list[float]:
     """Measure the legs of a route one by one."""
-    return [measure_leg(instance, start, end) for start, end in pairwise(list_nodes(instance, route, vehicle))]
+    nodes = list_nodes(instance, route, vehicle)
+    return [measure_leg(instance, start, end, vehicle.profile) for start, end in pairwise(nodes)]
 
 
-def measure_leg(instance: Instance, start: int, end: int) -> float:
-    """Measure one leg."""
+def measure_leg(instance: Instance, start: int, end: int, name: str = "") -> float:
+    """Measure one leg, as driven in the profile with this name, if any."""
+    for profile in instance.profiles:
+        if profile.name == name and profile.distances is not None:
+            return float(profile.distances[start, end])
     if instance.distances is not None:
         return float(instance.distances[start, end])
     assert instance.coordinates is not None
@@ -47,11 +51,14 @@ def list_nodes(instance: Instance, route: _Route, vehicle: VehicleType) -> tuple
 
 def seconds_of_leg(instance: Instance, start: int, end: int, vehicle: VehicleType) -> float:
     """Seconds that a vehicle drives from one node to another."""
+    for profile in instance.profiles:
+        if profile.name == vehicle.profile and profile.durations is not None:
+            return float(profile.durations[start, end]) / vehicle.speed_factor
     if instance.durations is not None:
         return float(instance.durations[start, end]) / vehicle.speed_factor
     instance.require_times()
     assert instance.speed is not None
-    return measure_leg(instance, start, end) / instance.speed / vehicle.speed_factor
+    return measure_leg(instance, start, end, vehicle.profile) / instance.speed / vehicle.speed_factor
 
 
 def seconds_of_stop(instance: Instance, node: int, vehicle: VehicleType) -> float:

@@ -10,7 +10,7 @@ from dynaroute.base.vocabulary import ViolationKind
 from dynaroute.problem.fleet import TOLERANCE, VehicleType
 from dynaroute.problem.instance import Instance
 from dynaroute.problem.judging.drive import Drive, drive_route, is_soft, price_time
-from dynaroute.problem.judging.legs import list_windows, measure_legs, seconds_of_stop
+from dynaroute.problem.judging.legs import list_windows, measure_legs
 from dynaroute.problem.places import DEPOT
 
 __all__ = ["Violation", "find_peak_loads", "judge_route", "price_route"]
@@ -78,9 +78,15 @@ def price_route(instance: Instance, route: _Route, vehicle: VehicleType) -> floa
     if not instance.is_priced:
         return length
     price = vehicle.fixed_cost + vehicle.distance_cost * length + _price_changes(instance, route, vehicle)
+    if instance.balance is not None and instance.balance.of == "stops":
+        price += instance.balance.price(sum(1 <= node <= instance.size for node in route))
+    if instance.balance is not None and instance.balance.of == "load":
+        price += instance.balance.price(find_peak_loads(instance, route, vehicle)[0] / instance.demand_scale)
     if not instance.has_times:
         return price
     drive = drive_route(instance, route, vehicle)
+    if instance.balance is not None and instance.balance.of == "hours":
+        price += instance.balance.price(drive.duration / 3600)
     return price + price_time(vehicle, drive.duration) + drive.late_cost
 
 
@@ -272,7 +278,7 @@ def _judge_times(instance: Instance, number: int, route: _Route, vehicle: Vehicl
             f"than {shown(vehicle.max_driving)}."
         )
         yield Violation("driving", message, number)
-    yield from _judge_rides(instance, number, route, vehicle, drive)
+    yield from _judge_rides(instance, number, drive)
     longest = math.inf if vehicle.max_duration is None else vehicle.max_duration
     if vehicle.overtime is not None:
         longest = min(longest, vehicle.overtime.after + vehicle.overtime.at_most)
@@ -284,18 +290,9 @@ def _judge_times(instance: Instance, number: int, route: _Route, vehicle: Vehicl
         yield Violation("too_long", message, number)
 
 
-def _judge_rides(
-    instance: Instance, number: int, route: _Route, vehicle: VehicleType, drive: Drive
-) -> Iterator[Violation]:
-    if instance.max_ride is None or instance.partners is None or instance.is_pickup is None:
-        return
-    starts = dict(zip(route, drive.starts, strict=True))
-    for node in route:
-        delivery = int(instance.partners[node]) if 1 <= node <= instance.size and instance.is_pickup[node] else 0
-        if delivery in starts and delivery:
-            handling = seconds_of_stop(instance, node, vehicle)
-            excess = starts[delivery] - starts[node] - handling - float(instance.max_ride[node])
-            if excess > TOLERANCE:
-                too_long = instance.shown_duration(excess)
-                message = f"Route {number} carries what it collects at {instance.called(node)} {too_long} too long."
-                yield Violation("ride", message, number, node)
+def _judge_rides(instance: Instance, number: int, drive: Drive) -> Iterator[Violation]:
+    for node, excess in drive.rides:
+        if excess > TOLERANCE:
+            too_long = instance.shown_duration(excess)
+            message = f"Route {number} carries what it collects at {instance.called(node)} {too_long} too long."
+            yield Violation("ride", message, number, node)

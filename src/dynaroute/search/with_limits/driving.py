@@ -80,9 +80,68 @@ def drive_path(tours: FleetTours, count: int, kind: int, problem: FleetProblem) 
         else:
             inside = max(inside, latest)
         latest = inside - tours.events[event, _LEG]
+    departure = max(opening, latest)
     for place in range(count):
         late += rules.changes[tours.path[place], kind]
-    return float(end - max(opening, latest)), late
+    if len(problem.paired) > 0 and not _are_rides_short(tours, count, kind, departure, mask, problem):
+        return np.inf, 0.0
+    return float(end - departure), late + _price_balance(tours, count, kind, end - departure, problem)
+
+
+@compiled_inline
+def _price_balance(tours: FleetTours, count: int, kind: int, span: float, problem: FleetProblem) -> float:
+    """The price of more work than the target on the written path."""
+    rules, amount = problem.rules, span
+    of, weight, target, unit = rules.balance[0], rules.balance[1], rules.balance[2], rules.balance[3]
+    if weight == 0.0:
+        return 0.0
+    if of == 2.0:
+        amount = 0.0
+        for place in range(count):
+            amount += rules.roles[tours.path[place]] != RELOAD
+    if of == 3.0:
+        amount = float(_find_largest_load(tours, count, kind, problem))
+    return float(weight * max(0.0, amount / unit - target) ** 2)
+
+
+@compiled_inline
+def _find_largest_load(tours: FleetTours, count: int, kind: int, problem: FleetProblem) -> int:
+    """The largest load on board on the written path, in the first dimension."""
+    rules, first, aboard, largest = problem.rules, 0, problem.rules.initial[kind, 0], 0
+    while first <= count:
+        last = first
+        while last < count and rules.roles[tours.path[last]] != RELOAD:
+            if rules.partners[tours.path[last]] == 0:
+                aboard += rules.delivered[tours.path[last], 0]
+            last += 1
+        largest = max(largest, aboard)
+        for place in range(first, last):
+            aboard += rules.collected[tours.path[place], 0] - rules.delivered[tours.path[place], 0]
+            largest = max(largest, aboard)
+        first, aboard = last + 1, 0
+    return int(largest)
+
+
+@compiled_inline
+def _are_rides_short(
+    tours: FleetTours, count: int, kind: int, departure: float, mask: int, problem: FleetProblem
+) -> bool:
+    """Whether nothing rides too long on the written path, departing late."""
+    rides, events, shortest = problem.rules.rides, tours.events, np.inf
+    for place in range(count):
+        shortest = min(shortest, rides[tours.path[place], 1])
+    if shortest == np.inf:
+        return True
+    written, _, _ = _go(tours, count, kind, departure, mask, problem)
+    for event in range(written):
+        pickup = int(events[event, _NODE])
+        if pickup < 0 or rides[pickup, 1] == np.inf:
+            continue
+        latest = events[event, _BEGIN] + events[event, _SECONDS] + rides[pickup, 1]
+        for other in range(event + 1, written):
+            if events[other, _NODE] == rides[pickup, 0] and events[other, _BEGIN] > latest:
+                return False
+    return True
 
 
 @compiled_inline

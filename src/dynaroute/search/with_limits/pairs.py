@@ -18,6 +18,7 @@ from dynaroute.search.with_limits.evaluation import (
 )
 from dynaroute.search.with_limits.insertion import choose_vehicle, is_overlooked
 from dynaroute.search.with_limits.problem import FleetProblem
+from dynaroute.search.with_limits.rules import RELOAD
 from dynaroute.search.with_limits.saving import save_route
 from dynaroute.search.with_limits.state import (
     AFTER,
@@ -191,8 +192,8 @@ def _find_places_of_pair(
                     )
                     if cost < best_cost and not is_overlooked(log, state):
                         best_cost, best_previous, best_before = cost, previous, here
-                if not is_stop(onward, problem):
-                    break
+                if not is_stop(onward, problem) or rules.roles[onward] == RELOAD:
+                    break  # it is delivered on the same trip
                 if here == pickup:
                     length += distances[profile, pickup, onward]
                     if rate * length >= best_cost:
@@ -287,6 +288,10 @@ def _price_delivery(
     limit = tours.due[onward] if is_stop(onward, problem) else kinds.ends[kind]
     if arrival == np.inf or arrival + durations[profile, delivery, onward] > limit:
         return np.inf
+    if rules.driving[kind] < np.inf:
+        added = _measure_driving(tours, slot, previous, here, delivery, onward, problem)
+        if tours.driving[slot] + added > rules.driving[kind]:
+            return np.inf
     lateness = 0.0
     if len(problem.driven) > 0:
         stops = write_path(tours, slot, rules.partners[delivery], previous, delivery, here, problem)
@@ -310,6 +315,21 @@ def _price_delivery(
     if span > kinds.durations[kind] or span == np.inf:
         return np.inf
     return price_route(kind, length, span, problem) + lateness - float(tours.prices[slot])
+
+
+@compiled_apart
+def _measure_driving(
+    tours: FleetTours, slot: int, previous: int, here: int, delivery: int, onward: int, problem: FleetProblem
+) -> float:
+    """How many more seconds are driven with a pickup after a stop, and its delivery after another or the pickup."""
+    rules, pickup = problem.rules, problem.rules.partners[delivery]
+    seconds, service, profile = rules.durations, rules.service, rules.profiles[tours.slots[slot, KIND]]
+    following = tours.nodes[previous, AFTER] if is_stop(previous, problem) else tours.slots[slot, FIRST]
+    added = seconds[profile, previous, pickup] - seconds[profile, previous, following]
+    added += seconds[profile, here, delivery] + seconds[profile, delivery, onward]
+    if here != pickup:
+        added += seconds[profile, pickup, following] - seconds[profile, here, onward]
+    return float(added - service[profile, delivery] - service[profile, pickup])
 
 
 @compiled_inline

@@ -30,6 +30,8 @@ _Item = TypeVar("_Item", bound=Hashable)
 
 _SLACK = TOLERANCE / 4  # as for limits: `check` may sum in another order
 _VISITS_PER_LOAD, _FEWEST_VISITS = 2, 10  # visits to load again: for each full load, and besides
+_PER_HOUR = 3600.0  # seconds
+_BALANCED = {"hours": 1.0, "stops": 2.0, "load": 3.0}
 _HIGHEST_WEIGHT = 1e6  # of the highest priority, in prices of a customer
 
 
@@ -50,15 +52,18 @@ def read_rules(instance: Instance, absence_price: float, is_time_up: Callable[[]
     vehicles = [group.merged for group in instance.alike_types]
     sites = list_sites(instance, vehicles)
     size, nodes = instance.size, instance.node_count + len(sites) + 2
-    distances, seconds = _measure(instance, sites, is_time_up)
     service = np.zeros(nodes)
     if instance.service is not None and instance.has_times:
         service[: size + 1] = instance.service
-    profiles, paces = _number((each.speed_factor, each.service_factor, each.loading) for each in vehicles)
-    durations = np.empty((len(paces), nodes, nodes))
+    profiles, paces = _number((each.profile, each.speed_factor, each.service_factor, each.loading) for each in vehicles)
+    distances, durations = np.empty((len(paces), nodes, nodes)), np.empty((len(paces), nodes, nodes))
     services = np.empty((len(paces), nodes))
     visits = slice(size + 1, size + 1 + len(sites))
-    for profile, (speed, effort, loading) in enumerate(paces):
+    measured: dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]] = {}
+    for profile, (name, speed, effort, loading) in enumerate(paces):
+        if name not in measured:
+            measured[name] = _measure(instance, name, sites, is_time_up)
+        distances[profile], seconds = measured[name]
         services[profile] = service * effort
         services[profile, visits] = [
             loading + (instance.places[site - size - 1].loading if site > 0 else 0.0) for site in sites
@@ -73,14 +78,15 @@ def read_rules(instance: Instance, absence_price: float, is_time_up: Callable[[]
         roles[: size + 1][instance.is_pickup] = PICKUP
     if instance.backhauls != "mixed" and instance.pickups is not None:
         delivers, collects = delivered.sum(axis=1) > 0, collected.sum(axis=1) > 0
-        _forbid_deliveries_after_pickups(distances, delivers, collects, size)
-        if instance.backhauls == "strict":
-            distances[np.ix_(~collects & ~delivers, collects & ~delivers)] = FORBIDDEN
-        np.fill_diagonal(distances, 0.0)
+        for each in distances:
+            _forbid_deliveries_after_pickups(each, delivers, collects, size)
+            if instance.backhauls == "strict":
+                each[np.ix_(~collects & ~delivers, collects & ~delivers)] = FORBIDDEN
+            np.fill_diagonal(each, 0.0)
     roles[visits] = RELOAD
     allowed = np.ones((nodes, len(vehicles)), dtype=np.bool_)
-    for kind, each in enumerate(vehicles):
-        allowed[visits, kind] = np.isin(sites, [instance.node_of(name) for name in each.reload])
+    for kind, vehicle in enumerate(vehicles):
+        allowed[visits, kind] = np.isin(sites, [instance.node_of(name) for name in vehicle.reload])
     if instance.allowed is not None:
         allowed[: size + 1] = instance.allowed[:, [group.members[0] for group in instance.alike_types]]
     groups = _link_groups(instance.same_vehicle, nodes)
@@ -95,6 +101,10 @@ def read_rules(instance: Instance, absence_price: float, is_time_up: Callable[[]
         prizes[chain[0]] = prizes[chain].sum()
         labels = [instance.not_together[stop] for stop in chain if instance.not_together]
         allowed[chain] &= len({*filter(None, labels)}) == len([*filter(None, labels)])
+    rides = np.tile([0.0, np.inf], (nodes, 1))
+    if instance.max_ride is not None and instance.is_pickup is not None:
+        pickups = np.flatnonzero(instance.is_pickup)
+        rides[pickups, 0], rides[pickups, 1] = partners[pickups], instance.max_ride[pickups] + _SLACK
     for pickup in np.flatnonzero((roles == PICKUP) & (ties == FROZEN)).tolist():
         delivery = int(partners[pickup])
         partners[[pickup, delivery]], roles[[pickup, delivery]], prizes[delivery] = -1, CUSTOMER, np.inf
@@ -113,7 +123,7 @@ def read_rules(instance: Instance, absence_price: float, is_time_up: Callable[[]
         (np.inf, 0.0) if each.overtime is None else (each.overtime.after, each.overtime.cost) for each in vehicles
     ]
     return Rules(
-        distances=np.broadcast_to(distances, (len(paces), nodes, nodes)).copy(),  # compiled code knows read-only arrays
+        distances=distances,
         durations=durations,
         service=services,
         delivered=delivered,
@@ -130,10 +140,12 @@ def read_rules(instance: Instance, absence_price: float, is_time_up: Callable[[]
         apart=np.array(_number(instance.not_together or ())[0] + [0] * nodes, dtype=np.int64)[:nodes],
         next_of_group=groups,
         prizes=prizes,
+        rides=rides,
         ties=ties,
         followers=followers,
         changes=changes,
         beginnings=beginnings,
+        balance=_read_balance(instance),
         profiles=np.array(profiles, dtype=np.int64),
         start_nodes=np.array([_find_node(instance, each.start, len(sites)) for each in vehicles], dtype=np.int64),
         classes=np.array(
@@ -157,20 +169,33 @@ def bound_price(instance: Instance) -> float:
     """More than any plan costs: twice as much as if every customer had the dearest vehicle, all day."""
     fleet, customers = instance.fleet, np.arange(1, instance.size + 1)
     places = np.array([*instance.start_nodes, *(node for node in instance.end_nodes if node >= 0)])
-    outward = instance.leg_lengths(places[:, None], customers).max(axis=0)
-    back = instance.leg_lengths(customers, places[:, None]).max(axis=0)
+    profiles = sorted({each.profile for each in fleet})
+    outward = np.max([instance.leg_lengths(places[:, None], customers, each) for each in profiles], axis=(0, 1))
+    back = np.max([instance.leg_lengths(customers, places[:, None], each) for each in profiles], axis=(0, 1))
     bound = max(each.distance_cost for each in fleet) * float((outward + back).sum())
     per_second = max(each.time_cost + (0.0 if each.overtime is None else each.overtime.cost) for each in fleet)
     if instance.late_costs is not None:
         per_second += float(instance.late_costs[np.isfinite(instance.late_costs)].max(initial=0.0))
-    if per_second > 0:
+    balance, most = instance.balance, 0.0
+    if balance is not None:
+        amounts = instance.demands.sum() + (0 if instance.pickups is None else instance.pickups.sum())
+        most = float(instance.size if balance.of == "stops" else amounts / instance.demand_scale)
+    if per_second > 0 or (balance is not None and balance.of == "hours"):
         hours = np.array([0.0]) if instance.windows is None else instance.windows[np.isfinite(instance.windows)]
         day = float(hours.max(initial=0.0)) + max(
             (each.shift[1] for each in fleet if each.shift is not None), default=0.0
         )
         work = 0.0 if instance.service is None else float(instance.service.sum())
-        legs = instance.leg_durations(places[:, None], customers).max() + instance.leg_durations(customers, 0).max()
-        bound += per_second * instance.size * (day + work + float(legs))
+        legs = sum(
+            instance.leg_durations(places[:, None], customers, each).max()
+            + instance.leg_durations(customers, 0, each).max()
+            for each in profiles
+        )
+        slowest = min(each.speed_factor for each in fleet)
+        seconds = instance.size * (day + work * max(each.service_factor for each in fleet) + float(legs) / slowest)
+        bound += per_second * seconds
+        most = seconds / _PER_HOUR if balance is not None and balance.of == "hours" else most
+    bound += 0.0 if balance is None else balance.price(most)
     prizes = 0.0 if instance.prizes is None else float(instance.prizes[np.isfinite(instance.prizes)].sum())
     each_customer = max(each.fixed_cost for each in fleet) + instance.change_cost
     return 2 * (bound + prizes + instance.size * each_customer) + 1.0
@@ -236,7 +261,7 @@ def _read_hours(instance: Instance, node: int) -> tuple[float, float]:
 
 
 def _measure(
-    instance: Instance, sites: Sequence[int], is_time_up: Callable[[], bool] | None
+    instance: Instance, profile: str, sites: Sequence[int], is_time_up: Callable[[], bool] | None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Measure all legs and their seconds; both ends of routes are the last nodes."""
     nodes = np.r_[0 : instance.size + 1, sites, instance.size + 1 : instance.node_count].astype(np.intp)
@@ -244,9 +269,9 @@ def _measure(
     distances, seconds = np.zeros((count + 2, count + 2)), np.zeros((count + 2, count + 2))
     for rows in list_matrix_rows(count, is_time_up):
         origins = nodes[rows][:, None]
-        distances[rows, :count] = instance.leg_lengths(origins, nodes)
+        distances[rows, :count] = instance.leg_lengths(origins, nodes, profile)
         if instance.has_times:
-            seconds[rows, :count] = instance.leg_durations(origins, nodes)
+            seconds[rows, :count] = instance.leg_durations(origins, nodes, profile)
     distances[:count, count], seconds[:count, count] = distances[:count, 0], seconds[:count, 0]
     return distances, seconds
 
@@ -359,6 +384,14 @@ def _read_ties(
         if ties[second] != FROZEN:
             ties[second], followers[first] = LOCKED, second
     return ties, followers, beginnings
+
+
+def _read_balance(instance: Instance) -> NDArray[np.float64]:
+    balance = instance.balance
+    if balance is None:
+        return np.zeros(4)
+    unit = {"hours": _PER_HOUR, "stops": 1.0, "load": float(instance.demand_scale)}[balance.of]
+    return np.array([_BALANCED[balance.of], balance.weight, balance.target, unit])
 
 
 def _list_chains(followers: NDArray[np.int32], is_follower: NDArray[np.bool_]) -> list[list[int]]:

@@ -8,7 +8,7 @@ from dynaroute.search.core.compiled import compiled_apart, compiled_inline
 from dynaroute.search.with_limits.driving import drive_path, write_path
 from dynaroute.search.with_limits.evaluation import is_route_allowed, is_stop, is_tied, meets_other, price_route
 from dynaroute.search.with_limits.problem import FleetProblem
-from dynaroute.search.with_limits.rules import RELOAD
+from dynaroute.search.with_limits.rules import DELIVERY, PICKUP, RELOAD
 from dynaroute.search.with_limits.state import AFTER, BEFORE, FIRST, KIND, NO_ROUTE, ROUTE, SIZE, FleetTours
 from dynaroute.search.with_limits.tours import insert_stop, refresh_times, remove_stop
 
@@ -77,9 +77,13 @@ def price_with_visit(
 @compiled_inline
 def _are_loads_right(tours: FleetTours, count: int, kind: int, problem: FleetProblem) -> bool:
     """Whether the written path has not too many trips, and loads fit on all of them."""
-    rules, trips = problem.rules, 1
+    rules, trips, shipments = problem.rules, 1, 0
     for place in range(count):
-        trips += rules.roles[tours.path[place]] == RELOAD
+        role = rules.roles[tours.path[place]]
+        trips += role == RELOAD
+        shipments += int(role == PICKUP) - int(role == DELIVERY)
+        if role == RELOAD and shipments > 0:
+            return False  # they are delivered on the same trip
     if trips > rules.trips[kind]:
         return False
     for dimension in range(rules.rooms.shape[1]):
@@ -87,7 +91,8 @@ def _are_loads_right(tours: FleetTours, count: int, kind: int, problem: FleetPro
         while first <= count:
             last = first
             while last < count and rules.roles[tours.path[last]] != RELOAD:
-                aboard += rules.delivered[tours.path[last], dimension]
+                if rules.partners[tours.path[last]] == 0:
+                    aboard += rules.delivered[tours.path[last], dimension]
                 last += 1
             if aboard > rules.rooms[kind, dimension]:
                 return False

@@ -131,9 +131,7 @@ def _remove_string(
     for index in range(span):
         following = nodes[start, AFTER]
         is_taken = index < before_gap or index >= before_gap + gap
-        if len(problem.reloading) > 0:
-            is_taken = is_taken and start <= problem.rules.customers
-        if is_taken and not is_frozen(start, problem):
+        if is_taken and not _stays(start, problem):
             removed[count, 0], removed[count, 1], removed[count, 2] = start, slot, nodes[start, BEFORE]
             count += 1
             remove_stop(tours, start, problem)
@@ -141,6 +139,14 @@ def _remove_string(
     if len(problem.rules) > 0:
         count = _remove_groups(tours, removed, first, count, problem)
     return count
+
+
+@compiled_inline
+def _stays(stop: int, problem: FleetProblem) -> bool:
+    """Whether a stop is not removed with others: a visit to load again, or one of a beginning."""
+    if len(problem.reloading) > 0:
+        return bool(stop > problem.rules.customers or is_frozen(stop, problem))
+    return is_frozen(stop, problem)
 
 
 @compiled_inline
@@ -157,7 +163,7 @@ def _remove_pairs(
     """Remove a string, and with each stop its partner."""
     nodes, partners, first = tours.nodes, problem.rules.partners, count
     for index in range(span):
-        if (index < before_gap or index >= before_gap + gap) and not is_frozen(start, problem):
+        if (index < before_gap or index >= before_gap + gap) and not _stays(start, problem):
             removed[count, 0] = start
             count += 1
         start = nodes[start, AFTER]

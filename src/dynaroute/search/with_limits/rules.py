@@ -73,6 +73,8 @@ class Rules(NamedTuple):
         same, in a ring.
     prizes
         (N,) price of leaving a stop out; infinite if it must be served.
+    rides
+        (N, 2) the delivery of each pickup with a longest ride, and how long that is; infinite without.
     ties, followers
         (N,) how each stop is tied to the one before it, 0 if it is not; and the stop that follows directly after it in
         all plans if both can move, else 0.
@@ -80,6 +82,9 @@ class Rules(NamedTuple):
         (N, T) price of serving a stop by another type than before.
     beginnings
         (T, L) the stops with which the route of a type begins; 0 fills up.
+    balance
+        (4,) what has a price as it grows (0 nothing, 1 hours, 2 stops, 3 loads), its weight, the target, and how much
+        makes one unit.
     profiles, start_nodes, classes
         (T,) profile and start of each type; types of one class differ only in capacity and prices.
     rooms
@@ -119,10 +124,12 @@ class Rules(NamedTuple):
     apart: Longs
     next_of_group: Longs
     prizes: Lengths
+    rides: Lengths
     ties: NDArray[np.int8]
     followers: NDArray[np.int32]
     changes: Lengths
     beginnings: Longs
+    balance: Lengths
     profiles: Longs
     start_nodes: Longs
     classes: Longs

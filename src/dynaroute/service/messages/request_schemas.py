@@ -184,6 +184,7 @@ class VehicleSchema(_Document):
     loading: Time | None = Field(default=None, description="How long loading again takes.")
     skills: str | list[str] | None = None
     initial_load: Amount | None = None
+    profile: str | None = Field(default=None, description="One of the profiles.")
     beginning: list[str | int] | None = Field(default=None, description="Ids of the stops that its route begins with.")
 
 
@@ -275,6 +276,12 @@ class InstanceSchema(_Document):
         default=None, description="Stops pickup and delivery, demand, and optionally id, prize, priority, max_ride."
     )
     backhauls: Backhauls | None = Field(default=None, description="strict: deliveries come before pickups.")
+    balance: dict[str, Any] | None = Field(
+        default=None, description="A price of work above a target: of (hours, stops or load), weight and target."
+    )
+    profiles: dict[str, dict[str, list[list[float]]]] | None = Field(
+        default=None, description="Matrices distances or durations of vehicles that name the profile."
+    )
     locked: list[list[str | int]] | None = Field(
         default=None, description="Pairs of ids: the second follows directly after the first."
     )

@@ -1,0 +1,93 @@
+"""Profiles of distances and travel times, and the balance of work, in JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, get_args
+
+from dynaroute.base.decimals import plain_number
+from dynaroute.base.errors import FormatError, InstanceError, Where
+from dynaroute.formats.json.document import join_path, read_number, require, require_object
+from dynaroute.formats.json.fleet import read_json_matrix
+from dynaroute.formats.json.rules import PER_HOUR
+from dynaroute.formats.json.times import read_seconds
+from dynaroute.problem.instance import Instance
+from dynaroute.problem.profiles import Profile
+from dynaroute.problem.working_day import Balance, BalancedWork
+
+__all__ = ["read_shape", "shape_to_json"]
+
+
+def read_shape(document: Mapping[str, object], nodes: int) -> dict[str, Any]:
+    """Read the fields of an instance about profiles and balance, without those that are not there.
+
+    Parameters
+    ----------
+    document
+        The problem.
+    nodes
+        Number of rows of matrices.
+    """
+    fields: dict[str, Any] = {}
+    if document.get("profiles") is not None:
+        given = require_object(document["profiles"], "profiles")
+        fields["profiles"] = tuple(_read_profile(name, item, nodes) for name, item in given.items())
+    if document.get("balance") is not None:
+        fields["balance"] = _read_balance(require_object(document["balance"], "balance"))
+    return fields
+
+
+def _read_profile(name: str, value: object, nodes: int) -> Profile:
+    path = join_path("profiles", name)
+    item = require_object(value, path)
+    _refuse_other_keys(item, ("distances", "durations"), path)
+    distances, durations = (
+        read_json_matrix(item.get(key), nodes, f"{path}.{key}") for key in ("distances", "durations")
+    )
+    return Profile(name, distances, durations)
+
+
+def _read_balance(item: Mapping[str, object]) -> Balance:
+    _refuse_other_keys(item, ("of", "weight", "target"), "balance")
+    of = require(item, "of", "balance")
+    if of not in get_args(BalancedWork):
+        remedy = f"Use {', '.join(get_args(BalancedWork))}."
+        raise InstanceError(f"balance of {of!r} is unknown.", where=Where(field="balance.of"), remedy=remedy)
+    target = require(item, "target", "balance")
+    if of == "hours":
+        most = read_seconds(target, "balance.target", 0.0) / PER_HOUR
+    else:
+        most = float(read_number(target, "balance.target"))
+    return Balance(of, float(read_number(require(item, "weight", "balance"), "balance.weight")), most)  # type: ignore[arg-type]
+
+
+def _refuse_other_keys(item: Mapping[str, object], known: tuple[str, ...], path: str) -> None:
+    for key in sorted(item.keys() - set(known)):
+        raise FormatError(
+            f"{path} has no {key}.", where=Where(field=join_path(path, key)), remedy=f"Use {', '.join(known)}."
+        )
+
+
+def shape_to_json(instance: Instance) -> dict[str, object]:
+    """Write profiles and balance as keys of a problem."""
+    document: dict[str, object] = {}
+    if instance.profiles:
+        document["profiles"] = {profile.name: _profile_to_json(profile) for profile in instance.profiles}
+    if instance.balance is not None:
+        balance = instance.balance
+        target = balance.target * (PER_HOUR if balance.of == "hours" else 1)
+        document["balance"] = {
+            "of": balance.of,
+            "weight": plain_number(balance.weight),
+            "target": plain_number(round(target, 9)),
+        }
+    return document
+
+
+def _profile_to_json(profile: Profile) -> dict[str, object]:
+    matrices = {"distances": profile.distances, "durations": profile.durations}
+    return {
+        key: [list(map(plain_number, row)) for row in matrix.tolist()]
+        for key, matrix in matrices.items()
+        if matrix is not None
+    }
