@@ -10,6 +10,7 @@ from dynaroute.base.errors import OptionError
 from dynaroute.cli.shared.exit_codes import INTERRUPTED, ROWS_WITH_ERRORS
 from dynaroute.cli.shared.options import (
     JsonOption,
+    argument,
     option,
     print_void_options,
     refuse_unknown_model,
@@ -42,9 +43,8 @@ EngineName = Literal["local", "ray"]
 def batch(
     input: Annotated[
         str,
-        typer.Argument(
-            metavar="IN",
-            help="A Parquet file or a folder of them, local or at s3://...; a folder of instance files; or a set.",
+        argument(
+            "IN", "A Parquet file or a folder of them, local or at s3://...; a folder of instance files; or a set."
         ),
     ],
     out: Annotated[str, option("FOLDER", "Folder for the Parquet files, local or at s3://...")],

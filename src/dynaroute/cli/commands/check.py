@@ -10,7 +10,7 @@ import typer
 
 from dynaroute.base.decimals import plain_number
 from dynaroute.cli.shared.exit_codes import WRONG_SOLUTION
-from dynaroute.cli.shared.options import InstanceArgument, JsonOption, switch
+from dynaroute.cli.shared.options import InstanceArgument, JsonOption, argument, switch
 from dynaroute.cli.shared.output import count_of, print_json, print_line, print_table, show_length
 from dynaroute.cli.shared.tables import TableOptions, takes_tables
 from dynaroute.problem.fleet import TOLERANCE, name_vehicles
@@ -27,11 +27,7 @@ def check(
     instance: InstanceArgument,
     solution: Annotated[
         Path | None,
-        typer.Argument(
-            metavar="[SOLUTION]",
-            readable=False,
-            help="Solution file: .sol, .json, .csv, .xlsx or .geojson; not needed for a plan (.json).",
-        ),
+        argument("[SOLUTION]", "Solution file: .sol, .json, .csv, .xlsx or .geojson; not needed for a plan (.json)."),
     ] = None,
     timetable: Annotated[bool, switch("--timetable", "Print when each stop is reached, served and left.")] = False,
     json: JsonOption = False,

@@ -5,12 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from dynaroute.base.errors import UnsupportedError, Where
 from dynaroute.base.vocabulary import join_with_or
 from dynaroute.cli.shared.contents import holds_plan, holds_solution
-from dynaroute.cli.shared.options import JsonOption
+from dynaroute.cli.shared.options import JsonOption, argument
 from dynaroute.cli.shared.output import (
     count_of,
     print_json,
@@ -24,8 +22,8 @@ from dynaroute.cli.shared.tables import TableOptions, takes_tables
 
 @takes_tables
 def convert(
-    source: Annotated[Path, typer.Argument(metavar="IN", readable=False, help="File to read, or -.")],
-    target: Annotated[Path, typer.Argument(metavar="OUT", help="File to write; its suffix chooses the format.")],
+    source: Annotated[Path, argument("IN", "File to read, or -.")],
+    target: Annotated[Path, argument("OUT", "File to write; its suffix chooses the format.")],
     json: JsonOption = False,
     *,
     tables: TableOptions,

@@ -6,16 +6,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from dynaroute.base.errors import in_file
-from dynaroute.cli.shared.options import JsonOption, option
+from dynaroute.cli.shared.options import JsonOption, argument, option
 from dynaroute.cli.shared.output import count_of, print_json, print_line, refuse_filled_folder, refuse_missing_folder
 
 
 def import_kool(
-    file: Annotated[Path, typer.Argument(metavar="FILE.pt", readable=False, help="Published weights for the CVRP.")],
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder to create, for --model.")],
+    file: Annotated[Path, argument("FILE.pt", "Published weights for the CVRP.")],
+    folder: Annotated[Path, argument("FOLDER", "Folder to create, for --model.")],
     size: Annotated[int | None, option("N", "Number of customers in training, for the model card.", min=1)] = None,
     json: JsonOption = False,
 ) -> None:

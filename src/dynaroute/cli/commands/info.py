@@ -8,11 +8,9 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from dynaroute.base.decimals import plain_number
 from dynaroute.cli.shared.contents import holds_plan, holds_solution
-from dynaroute.cli.shared.options import JsonOption
+from dynaroute.cli.shared.options import JsonOption, argument
 from dynaroute.cli.shared.output import print_facts, print_json, show_counts
 from dynaroute.cli.shared.tables import TableOptions, takes_tables
 
@@ -39,10 +37,7 @@ ROUNDINGS = {"none": "not rounded", "nearest": "rounded to the nearest integer",
 
 @takes_tables
 def info(
-    file: Annotated[
-        Path,
-        typer.Argument(metavar="FILE", readable=False, help="An instance, a set of instances, a solution, or a plan."),
-    ],
+    file: Annotated[Path, argument("FILE", "An instance, a set of instances, a solution, or a plan.")],
     json: JsonOption = False,
     *,
     tables: TableOptions,

@@ -9,7 +9,7 @@ import typer
 
 from dynaroute.base.display import LONGEST_NAME, show_length, show_list, show_text
 from dynaroute.cli.shared.exit_codes import NO_FEASIBLE_PLAN
-from dynaroute.cli.shared.options import JsonOption, option
+from dynaroute.cli.shared.options import JsonOption, argument, option
 from dynaroute.cli.shared.output import (
     print_json,
     print_line,
@@ -25,16 +25,9 @@ if TYPE_CHECKING:
 
 
 def insert(
-    plan: Annotated[
-        Path, typer.Argument(metavar="PLAN", readable=False, help="A plan, as solve --out plan.json writes it.")
-    ],
+    plan: Annotated[Path, argument("PLAN", "A plan, as solve --out plan.json writes it.")],
     customers: Annotated[
-        Path,
-        typer.Argument(
-            metavar="CUSTOMERS",
-            readable=False,
-            help="New customers, without a depot: a .csv, .tsv or .xlsx table, or a .json list.",
-        ),
+        Path, argument("CUSTOMERS", "New customers, without a depot: a .csv, .tsv or .xlsx table, or a .json list.")
     ],
     out: Annotated[
         list[Path] | None,

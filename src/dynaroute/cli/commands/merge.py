@@ -8,12 +8,12 @@ import typer
 
 from dynaroute.cli.commands.batch import print_summary
 from dynaroute.cli.shared.exit_codes import ROWS_WITH_ERRORS, WRONG_SOLUTION
-from dynaroute.cli.shared.options import JsonOption, option
+from dynaroute.cli.shared.options import JsonOption, argument, option
 from dynaroute.cli.shared.output import print_error
 
 
 def merge(
-    parts: Annotated[list[str], typer.Argument(metavar="PARTS", help="Output folders of batch, one per shard.")],
+    parts: Annotated[list[str], argument("PARTS", "Output folders of batch, one per shard.")],
     out: Annotated[str, option("FOLDER", "Folder to write.")],
     data: Annotated[str | None, option("IN", "The input of the batches, if it has moved.")] = None,
     json: JsonOption = False,

@@ -7,12 +7,10 @@ import math
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
 from dynaroute.base.errors import ModelError, in_file
 from dynaroute.base.files import read_bytes
 from dynaroute.base.limits import LARGEST_SETTINGS
-from dynaroute.cli.shared.options import JsonOption
+from dynaroute.cli.shared.options import JsonOption, argument
 from dynaroute.cli.shared.output import print_facts, print_json, print_line, print_table
 from dynaroute.study.reference_lengths import SIZES
 
@@ -20,9 +18,7 @@ _STATISTICS = ("running_mean", "running_var", "num_batches_tracked")  # of batch
 
 
 def models(
-    name: Annotated[
-        str | None, typer.Argument(metavar="[MODEL]", help="A shipped model or a folder, to print its card.")
-    ] = None,
+    name: Annotated[str | None, argument("[MODEL]", "A shipped model or a folder, to print its card.")] = None,
     json: JsonOption = False,
 ) -> None:
     """List the shipped models, for the option --model, or print one's card.

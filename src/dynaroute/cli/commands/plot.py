@@ -5,10 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from dynaroute.cli.shared.contents import holds_plan
-from dynaroute.cli.shared.options import InstanceArgument, JsonOption, option, switch
+from dynaroute.cli.shared.options import InstanceArgument, JsonOption, argument, option, switch
 from dynaroute.cli.shared.output import print_json, print_line, print_note, refuse_overwriting
 from dynaroute.cli.shared.tables import TableOptions, takes_tables
 
@@ -19,10 +17,8 @@ def plot(
     out: Annotated[Path, option("FILE", "Picture to write: .png, .svg or .pdf.")],
     solution: Annotated[
         Path | None,
-        typer.Argument(
-            metavar="SOLUTION",
-            readable=False,
-            help="Routes to draw: a .sol, .json, .csv, .xlsx or .geojson file; not needed for a plan (.json).",
+        argument(
+            "SOLUTION", "Routes to draw: a .sol, .json, .csv, .xlsx or .geojson file; not needed for a plan (.json)."
         ),
     ] = None,
     names: Annotated[bool, switch("--names", "Label customers with their names.")] = False,

@@ -22,6 +22,7 @@ from dynaroute.cli.shared.options import (
     PANELS,
     JsonOption,
     StartOption,
+    argument,
     option,
     print_void_options,
     refuse_unknown_model,
@@ -61,12 +62,7 @@ _MOST_SEARCHED_BY_DEFAULT = 4  # instances; with more, nobody expects to wait fo
 @takes_tables
 @takes_solving()
 def solve(
-    files: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="FILES", readable=False, help="Instances, sets, or folders of them; - is standard input."
-        ),
-    ],
+    files: Annotated[list[Path], argument("FILES", "Instances, sets, or folders of them; - is standard input.")],
     options: SolveOptions,
     start: StartOption = None,
     keep: Annotated[

@@ -32,6 +32,11 @@ def option(metavar: str | None, help: str | None, panel: str | None = None, *fla
     return typer.Option(*flags, metavar=metavar, help=help, rich_help_panel=panel, readable=False, **more)
 
 
+def argument(metavar: str, help: str, **more: Any) -> Any:
+    """Describe an argument: what stands for it in the help, and a sentence."""
+    return typer.Argument(metavar=metavar, help=help, readable=False, **more)
+
+
 def switch(flag: str, help: str, panel: str | None = None) -> Any:
     """Describe an option without a value, which can only be switched on."""
     return typer.Option(flag, help=help, rich_help_panel=panel)
@@ -96,12 +101,8 @@ def _list_options(group: Any) -> list[Parameter]:
 
 PANELS = {"policy": "Policy", "improvement": "Improvement"}
 
-# readable=False for input files, because the reader reports missing permissions like all other errors.
 InstanceArgument = Annotated[
-    Path,
-    typer.Argument(
-        metavar="INSTANCE", readable=False, help="Instance file: .vrp, .json, .csv, .xlsx, or a set with one instance."
-    ),
+    Path, argument("INSTANCE", "Instance file: .vrp, .json, .csv, .xlsx, or a set with one instance.")
 ]
 BestOption = Annotated[
     Path | None,

@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from dynaroute.cli.commands.desk.showing import (
     PlanArgument,
     show_change,
@@ -15,7 +13,7 @@ from dynaroute.cli.commands.desk.showing import (
     show_name,
     show_visit,
 )
-from dynaroute.cli.shared.options import JsonOption
+from dynaroute.cli.shared.options import JsonOption, argument
 from dynaroute.cli.shared.output import count_of, print_json, print_line, print_table, show_length
 
 if TYPE_CHECKING:
@@ -26,7 +24,7 @@ if TYPE_CHECKING:
 
 def compare(
     before: PlanArgument,
-    after: Annotated[Path, typer.Argument(metavar="PLAN2", readable=False, help="Another plan of the same day.")],
+    after: Annotated[Path, argument("PLAN2", "Another plan of the same day.")],
     json: JsonOption = False,
 ) -> None:
     """Compare two plans: length, hours, cost, vehicles, lateness, and every stop that moves.

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from dynaroute.base.errors import OptionError
 from dynaroute.cli.commands.desk.showing import (
     TimeLimitOption,
@@ -18,7 +16,7 @@ from dynaroute.cli.commands.desk.showing import (
     show_visit,
 )
 from dynaroute.cli.shared.contents import holds_plan
-from dynaroute.cli.shared.options import JsonOption
+from dynaroute.cli.shared.options import JsonOption, argument
 from dynaroute.cli.shared.output import print_json, print_line, print_table, show_length
 from dynaroute.cli.shared.tables import TableOptions, takes_tables
 
@@ -29,13 +27,8 @@ if TYPE_CHECKING:
 
 @takes_tables
 def explain(
-    file: Annotated[
-        Path,
-        typer.Argument(metavar="PLAN|DAY", readable=False, help="A plan (.json), or a day that cannot be planned."),
-    ],
-    customer: Annotated[
-        str | None, typer.Argument(metavar="[ID]", help="The customer to explain; all of a plan if left out.")
-    ] = None,
+    file: Annotated[Path, argument("PLAN|DAY", "A plan (.json), or a day that cannot be planned.")],
+    customer: Annotated[str | None, argument("[ID]", "The customer to explain; all of a plan if left out.")] = None,
     time_limit: TimeLimitOption = None,
     json: JsonOption = False,
     *,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dynaroute.base.display import LONGEST_NAME, show_length, show_text
+from dynaroute.cli.shared.options import argument
 
 if TYPE_CHECKING:
     from dynaroute.desk.visits import Visit
@@ -14,9 +15,7 @@ if TYPE_CHECKING:
 
 from pathlib import Path
 
-PlanArgument = Annotated[
-    Path, typer.Argument(metavar="PLAN", readable=False, help="A plan, as solve --out plan.json writes it.")
-]
+PlanArgument = Annotated[Path, argument("PLAN", "A plan, as solve --out plan.json writes it.")]
 TimeLimitOption = Annotated[
     float | None, typer.Option("--time-limit", metavar="S", min=0.01, help="Seconds of each search.")
 ]
