@@ -88,9 +88,14 @@ def audit_pins() -> int:
     return audit.exit_code
 
 
+# What ships inside the package, with its licence beside it.
+VENDORED = [("leaflet (service/page/leaflet)", "1.9.4", "BSD-2-Clause")]
+
+
 def list_licences() -> int:
     """Print name, version and licence of every installed package that Dynaroute requires."""
     rows = sorted({(found.name, found.version, find_licence(found)) for found in find_requirements("dynaroute")})
+    rows += VENDORED
     for name, version, licence in rows:
         print(f"{name:32} {version:20} {licence}")
     return NOTHING_KNOWN

@@ -27,7 +27,7 @@ BROWSER_ARGUMENTS = [
     "--disable-sync",
 ]
 DESK = (1280, 800)
-PHONE = (360, 740)
+COMPILED_WITHIN = 240_000  # milliseconds: the first search on a machine compiles its code
 
 needs_browser = pytest.mark.skipif(
     CHROMIUM is None or importlib.util.find_spec("playwright") is None,
@@ -68,7 +68,7 @@ class PageDriver:
         page.on("request", lambda request: self._watch_request(request.url))
 
     def open(self) -> PageDriver:
-        """Open the page, and wait for the problem it begins with."""
+        """Open the page, and wait for the day it begins with."""
         self.page.goto(self.address)
         self.find(".map .point").nth(1).wait_for()
         return self
@@ -79,14 +79,18 @@ class PageDriver:
     def text(self, selector: str) -> str:
         return self.find(selector).inner_text()
 
+    def unfold(self) -> None:
+        """Show the less usual ways to begin a day."""
+        self.evaluate("document.querySelector('.day details').open = true")
+
     def load_random(self, size: int, *, seed: int = 1) -> None:
-        self.find("#tab-random").click()
+        self.unfold()
         self.find("#random-form [name=size]").fill(str(size))
         self.find("#random-form [name=seed]").fill(str(seed))
-        self.page.get_by_role("button", name="Load random problem").click()
+        self.page.get_by_role("button", name="Random points").click()
 
     def start_empty(self) -> None:
-        self.find("#tab-draw").click()
+        self.unfold()
         self.find("#start-empty").click()
 
     def click_map(self, x: float, y: float) -> None:
@@ -99,41 +103,64 @@ class PageDriver:
         return box["x"] + x * box["width"], box["y"] + y * box["height"]
 
     def centre_of(self, selector: str) -> tuple[float, float]:
-        box = self.find(selector).bounding_box()
+        box = self.find(selector).first.bounding_box()
         assert box is not None
         return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
 
-    def choose_method(self, method: str) -> None:
-        if method in ("augment", "2opt"):
-            self.evaluate("document.querySelector('.more-methods').open = true")
-        self.find(f"[name=method][value='{method}']").check()
+    def drag(self, start: tuple[float, float], end: tuple[float, float]) -> None:
+        self.page.mouse.move(*start)
+        self.page.mouse.down()
+        self.page.mouse.move(*end, steps=4)
+        self.page.mouse.up()
 
-    def solve(self, method: str = "greedy") -> None:
-        """Solve, and wait until the run is listed."""
-        before = self.find("[name=run-a]").count()
-        self.choose_method(method)
+    def solve(self, method: str = "greedy", seconds: float = 0.3) -> None:
+        """Plan the routes, and wait until they are judged."""
+        self.find(f"[name=method][value='{method}']").check()
+        if method == "search":
+            self.find("[name=seconds]").fill(str(seconds))
         self.find("#solve").click()
-        self.find("[name=run-a]").nth(before).wait_for(state="attached")
+        self.page.get_by_role("button", name="Plan routes").wait_for(timeout=COMPILED_WITHIN)
+        self.wait_until_judged()
+
+    def wait_until_judged(self) -> None:
+        self.find(".headline-check, .headline-fault").first.wait_for()
 
     def begin_search(self, seconds: float) -> None:
         """Begin a search, and wait for its first routes."""
-        self.choose_method("search")
+        self.find("[name=method][value=search]").check()
         self.find("[name=seconds]").fill(str(seconds))
         self.find("#solve").click()
         self.find("#search-progress").wait_for()
         self.find(".cost-value").wait_for()
 
     def upload(self, name: str, content: str | bytes) -> None:
-        self.find("#tab-file").click()
         buffer = content.encode() if isinstance(content, str) else content
         self.find("#file").set_input_files({"name": name, "mimeType": "text/plain", "buffer": buffer})
 
+    def open_table(self, name: str, content: str | bytes, customers: int) -> None:
+        """Open a table as the dialog offers it."""
+        self.upload(name, content)
+        self.find("#table-dialog[open]").wait_for()
+        self.find("#table-open").click()
+        self.wait_for_customers(customers)
+
+    def wait_for_customers(self, count: int) -> None:
+        self.page.locator("#problem-summary", has_text=f"{count} customer").wait_for()
+
     def cost(self) -> float:
-        """Of a problem whose lengths have no unit."""
+        """Of a day whose lengths have no unit."""
         return float(self.text(".cost-value").replace(",", ""))
 
     def drawn_routes(self) -> int:
         return self.find("#map .route").count()
+
+    def routes(self) -> list[list[str]]:
+        """The stops of each route, as they are listed."""
+        listed = self.evaluate(
+            "[...document.querySelectorAll('.route-card')].map(card => "
+            "[...card.querySelectorAll('button.stop')].map(stop => stop.lastChild.textContent))"
+        )
+        return [list(map(str, names)) for names in listed]
 
     def download(self, button: str, folder: Path) -> Path:
         """Press a button that saves a file."""
@@ -143,9 +170,9 @@ class PageDriver:
         waiting.value.save_as(path)
         return path
 
-    def answer(self, folder: Path) -> Any:
-        """What the page exports of the chosen run."""
-        return json.loads(self.download("#export-json", folder).read_text())
+    def plan(self, folder: Path) -> Any:
+        """The plan that the page saves."""
+        return json.loads(self.download("#save-plan", folder).read_text())
 
     def evaluate(self, script: str) -> Any:
         return self.page.evaluate(script)

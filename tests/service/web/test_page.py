@@ -1,13 +1,9 @@
-"""The page in a browser: making problems, solving them, and taking the routes away."""
+"""The page in a browser: beginning a day, planning it, and saving what came out."""
 
 from __future__ import annotations
 
-import io
 import json
-import shutil
-import subprocess
 from collections.abc import Iterator
-from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,11 +11,8 @@ import pytest
 from page_driver import PageDriver, needs_browser, opened_page, running_browser
 from running_service import RunningService, running_service
 
-from dynaroute import check, read, read_solution
+from dynaroute import check, read_plan
 from dynaroute.draw import usual_capacity
-from dynaroute.formats import instance_from_json
-from dynaroute.problem.solution import Solution
-from dynaroute.solving.options import choose_search_seconds
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Route
@@ -47,7 +40,6 @@ DEPOT_SECTION
 -1
 EOF
 """
-CSV = "# capacity: 10\nid,x,y,demand\ndepot,0,0,0\nnorth,3,4,2\neast,3,0,7\nwest,-1,0,9\n"
 
 
 @pytest.fixture(scope="module")
@@ -69,143 +61,44 @@ def desk(browser: Browser, service: RunningService) -> Iterator[PageDriver]:
         yield driver
 
 
-def draw_six(desk: PageDriver) -> None:
+def place_points(desk: PageDriver) -> None:
     """The depot in the middle and six customers around it."""
     desk.start_empty()
-    for x, y in [(0.5, 0.5), (0.2, 0.2), (0.3, 0.2), (0.8, 0.3), (0.8, 0.6), (0.4, 0.8), (0.2, 0.7)]:
+    for x, y in [(0.5, 0.5), (0.6, 0.2), (0.4, 0.1), (0.7, 0.3), (0.7, 0.6), (0.4, 0.9), (0.6, 0.9)]:
         desk.click_map(x, y)
+        desk.find("#inspector-close").click()
+
+
+def test_page_begins_with_a_sample_day_of_two_vehicle_types(desk: PageDriver) -> None:
+    assert "Hamburg, sample day" in desk.text("#problem-summary")
+    assert "3 Sprinter, 2 Caddy" in desk.text("#problem-summary")
+    desk.solve("search", 1)
+
+    assert "all in time" in desk.text("#headline")
+    assert "Elbphilharmonie" in [name for names in desk.routes() for name in names]
+    desk.keep_screenshot("sample")
 
 
 def test_placed_points_are_solved_and_drawn(desk: PageDriver, tmp_path: Path) -> None:
-    draw_six(desk)
-    desk.find("#capacity").fill("10")
-    desk.find("#capacity").press("Tab")
-    desk.solve()
-
+    place_points(desk)
     assert desk.find("#map .point").count() == 7
-    assert desk.drawn_routes() == 3 == desk.find(".routes-table tr[data-route]").count()
-    assert "Checked: all visited once" in desk.text("#headline")
-    answer = desk.answer(tmp_path)
-    assert check(instance_from_json(answer["problem"]), Solution(answer["routes"], answer["cost"])) == []
-    desk.keep_screenshot("drawn")
-
-
-def test_street_map_is_not_offered_unless_the_service_names_one(desk: PageDriver) -> None:
-    assert desk.find("#streets-field").is_hidden()
-
-
-def test_depot_tool_moves_the_depot_to_a_click(desk: PageDriver) -> None:
-    before = desk.centre_of("#map .depot")
-    desk.find("[name=tool][value=depot]").check(force=True)
-    desk.click_map(0.02, 0.5)
-
-    assert desk.centre_of("#map .depot") == pytest.approx(desk.place_on_map(0.02, 0.5), abs=3)
-    assert desk.centre_of("#map .depot") != before
-    assert desk.find("#map .point").count() == 101
-
-
-def test_dragging_moves_a_point_and_undo_brings_it_back_with_its_routes(desk: PageDriver) -> None:
-    draw_six(desk)
-    desk.solve()
-    start, end = desk.place_on_map(0.8, 0.3), desk.place_on_map(0.9, 0.4)
-    desk.page.mouse.move(*start)
-    desk.page.mouse.down()
-    desk.page.mouse.move(*end, steps=3)
-    desk.page.mouse.up()
-
-    assert desk.centre_of("#map .point.selected") == pytest.approx(end, abs=3)
-    assert desk.drawn_routes() == 0
-    assert "customer 3" in desk.text("#inspector-title").lower()
-
-    desk.find("#undo").click()
-    assert desk.drawn_routes() > 0
-
-
-def test_point_is_selected_again_after_a_click_on_the_ground(desk: PageDriver) -> None:
-    draw_six(desk)
-    desk.find("[name=tool][value=select]").check(force=True)
-    for _ in range(2):
-        desk.click_map(0.2, 0.2)
-        desk.find("#inspector").wait_for()
-        desk.click_map(0.35, 0.55)
-        desk.find("#inspector").wait_for(state="hidden")
-
-
-def test_enter_in_the_inspector_leads_back_to_its_point(desk: PageDriver) -> None:
-    draw_six(desk)
-    desk.find("[name=tool][value=select]").check(force=True)
-    desk.click_map(0.2, 0.2)
-    desk.find("#inspector [name=demand]").press("Enter")
-    assert "point" in str(desk.evaluate("document.activeElement.getAttribute('class')"))
-
-
-def test_zooming_in_ends_where_numbers_have_no_more_digits(desk: PageDriver) -> None:
-    draw_six(desk)
-    desk.page.mouse.move(*desk.place_on_map(0.3, 0.3))
-    for _ in range(120):  # by a factor of more than 10 ** 31
-        desk.page.mouse.wheel(0, -400)
-    desk.find("#tab-random").click()  # the page still answers
-    desk.load_random(8)
+    desk.find("[data-field=capacity]").fill("3")
+    desk.find("[data-field=capacity]").press("Tab")
     desk.solve()
 
-
-def test_demand_is_set_in_the_inspector_and_in_the_table(desk: PageDriver, tmp_path: Path) -> None:
-    draw_six(desk)
-    desk.find("[name=tool][value=select]").check(force=True)
-    desk.click_map(0.2, 0.2)
-    desk.find("#inspector [name=demand]").fill("7")
-    desk.find("#inspector [name=demand]").press("Enter")
-    desk.find("#tab-customers").click()
-    desk.page.get_by_label("demand of Customer 2").fill("2.5")
-    desk.page.get_by_label("demand of Customer 2").press("Tab")
-    desk.solve()
-
-    demands = [customer["demand"] for customer in desk.answer(tmp_path)["problem"]["customers"]]
-    assert demands == [7, 2.5, 5, 5, 5, 5]
+    assert desk.drawn_routes() == 2 == desk.find(".route-card").count()
+    plan = read_plan(desk.download("#save-plan", tmp_path))
+    assert check(plan.instance, plan.solution) == []
 
 
-def test_points_are_added_by_coordinates(desk: PageDriver) -> None:
-    desk.start_empty()
-    for x, y, demand in [(0, 0, 0), (3, 4, 2)]:
-        for field, value in {"x": x, "y": y, "demand": demand}.items():
-            desk.find(f"#add-form [name={field}]").fill(str(value))
-        desk.find("#add-button").click()
-    desk.solve()
-
-    assert desk.cost() == pytest.approx(10)
-
-
-def test_edited_problems_are_solved_again_where_asked(desk: PageDriver) -> None:
-    draw_six(desk)
-    desk.choose_method("greedy")
-    desk.find("#follow").check()
-    desk.click_map(0.6, 0.9)
-
-    desk.find("#map .route").first.wait_for(state="attached")
-    assert "7 customers" in desk.text("#problem-summary")
-
-
-def test_random_problems_have_the_usual_capacity(desk: PageDriver) -> None:
-    for size in (1, 15, 20, 70, 1000):
-        desk.load_random(size)
-
-        assert desk.find("#map .point").count() == size + 1
-        assert int(desk.find("#capacity").input_value()) == usual_capacity(size)
-
-
-def test_same_seed_draws_the_same_problem(desk: PageDriver) -> None:
-    def places() -> list[str]:
-        labels = desk.evaluate("[...document.querySelectorAll('#map .point')].map(p => p.getAttribute('aria-label'))")
-        assert isinstance(labels, list)
-        return labels
-
-    desk.load_random(20, seed=5)
-    first = places()
-    desk.load_random(30, seed=6)
-    desk.load_random(20, seed=5)
-    assert places() == first
-    desk.load_random(20, seed=7)
-    assert places() != first
+def test_random_points_have_the_usual_capacity_and_follow_their_seed(desk: PageDriver) -> None:
+    places = []
+    for size, seed in [(20, 5), (70, 6), (20, 5)]:
+        desk.load_random(size, seed=seed)
+        desk.wait_for_customers(size)
+        assert int(desk.find("[data-field=capacity]").input_value()) == usual_capacity(size)
+        places.append(desk.find("#map path.point").first.get_attribute("d"))
+    assert places[0] == places[2] != places[1]
 
 
 def test_uploaded_file_is_shown_and_solved(desk: PageDriver) -> None:
@@ -216,14 +109,12 @@ def test_uploaded_file_is_shown_and_solved(desk: PageDriver) -> None:
     assert desk.cost() == 14
 
 
-def test_pasted_table_is_read(desk: PageDriver) -> None:
-    desk.find("#tab-file").click()
-    desk.page.get_by_text("Paste text instead").click()
-    desk.find("#paste-form textarea").fill(CSV)
+def test_pasted_problem_is_read(desk: PageDriver) -> None:
+    desk.unfold()
+    desk.find("#paste-form textarea").fill(VRP)
     desk.page.get_by_role("button", name="Read the text").click()
 
-    desk.page.get_by_text("pasted · 3 customers, capacity 10").wait_for()
-    assert desk.find("#map .point[aria-label*='Customer west']").count() == 1
+    desk.page.get_by_text("harbour · 3 customers").wait_for()
 
 
 def test_dropped_file_is_read(desk: PageDriver) -> None:
@@ -231,9 +122,9 @@ def test_dropped_file_is_read(desk: PageDriver) -> None:
         "text => { const data = new DataTransfer(); data.items.add(new File([text], 'dropped.vrp')); return data; }",
         VRP,
     )
-    desk.find("#frame-a").dispatch_event("drop", {"dataTransfer": dropped})
+    desk.find("#map").dispatch_event("drop", {"dataTransfer": dropped})
 
-    desk.page.get_by_text("harbour · 3 customers, capacity 10").wait_for()
+    desk.page.get_by_text("harbour · 3 customers").wait_for()
 
 
 def test_bad_file_is_explained_where_it_was_chosen(desk: PageDriver) -> None:
@@ -242,43 +133,32 @@ def test_bad_file_is_explained_where_it_was_chosen(desk: PageDriver) -> None:
     error.wait_for()
 
     assert "bad.vrp, line 5, field CAPACITY" in error.inner_text()
-    assert "Write a plain number" in error.inner_text()
-    assert "100 customers" in desk.text("#problem-summary"), "the problem before stays"
-    desk.keep_screenshot("bad-file")
+    assert "28 customers" in desk.text("#problem-summary"), "the day before stays"
 
 
-def test_impossible_problem_is_explained_and_its_customer_selected(desk: PageDriver) -> None:
-    draw_six(desk)
-    desk.find("#capacity").fill("4")
+def test_impossible_day_is_explained_and_its_customer_selected(desk: PageDriver) -> None:
+    desk.upload("harbour.vrp", VRP)
+    desk.wait_for_customers(3)
+    desk.find("[data-field=capacity]").fill("8")
+    desk.find("[data-field=capacity]").press("Tab")
     desk.find("#solve").click()
     error = desk.find("#solve-notice [role=alert]")
     error.wait_for()
 
-    assert "The demand of customer 1 is 5, above the capacity 4." in error.inner_text()
-    assert "larger vehicles" in error.inner_text()
-    assert desk.text("#inspector-title") == "Customer 1"
+    assert "The demand of customer 3 is 9, above the capacity 8." in error.inner_text()
+    assert desk.text("#inspector-title") == "3"
 
 
 @pytest.mark.parametrize(("method", "endpoint"), [("greedy", "**/v1/solve"), ("search", "**/v1/jobs")])
 def test_lost_connection_is_explained(desk: PageDriver, method: str, endpoint: str) -> None:
     desk.page.route(endpoint, lambda route: route.abort())
-    desk.choose_method(method)
+    desk.find(f"[name=method][value={method}]").check()
     desk.find("#solve").click()
     desk.find("#solve-notice [role=alert]").wait_for()
 
     assert "The server cannot be reached." in desk.text("#solve-notice")
     assert [text for text in desk.complaints if "ERR_FAILED" not in text] == []
     desk.complaints.clear()  # of the browser, about the connection we cut
-
-
-def test_by_default_it_searches_for_a_time_that_follows_the_size(desk: PageDriver) -> None:
-    assert desk.find("[name=method][value='search']").is_checked()
-    for size in (20, 100, 1000):
-        desk.load_random(size)
-        assert float(desk.find("[name=seconds]").input_value()) == choose_search_seconds(size)
-    desk.find("[name=seconds]").fill("7")
-    desk.load_random(20)
-    assert desk.find("[name=seconds]").input_value() == "7"
 
 
 def test_token_is_asked_for_once(desk: PageDriver) -> None:
@@ -291,66 +171,102 @@ def test_token_is_asked_for_once(desk: PageDriver) -> None:
             route.fulfill(status=401, json=refusal)
 
     desk.page.route("**/v1/solve", guard)
-    desk.choose_method("greedy")
+    desk.find("[name=method][value=greedy]").check()
     desk.find("#solve").click()
     desk.page.get_by_label("Bearer token").fill("swordfish")
     desk.page.get_by_role("button", name="Use it").click()
-    desk.find("#map .route").first.wait_for(state="attached")
-    desk.solve("augment")
+    desk.wait_until_judged()
 
 
-def test_exported_solution_passes_the_checker(desk: PageDriver, tmp_path: Path) -> None:
-    desk.solve("augment")
-    desk.find("#tab-code").click()
-    instance = read(desk.download("#save-instance", tmp_path))
-    solution = read_solution(desk.download("#export-sol", tmp_path))
-
-    assert instance.size == 100
-    assert solution.stated_cost is not None
-    assert check(instance, solution) == []
-
-
-def test_exported_json_holds_the_run(desk: PageDriver, tmp_path: Path) -> None:
+def test_search_draws_better_routes_until_its_time_is_up(desk: PageDriver, tmp_path: Path) -> None:
+    desk.load_random(60)
+    desk.wait_for_customers(60)
     desk.solve()
-    answer = desk.answer(tmp_path)
+    greedy = desk.cost()
+    desk.solve("search", 1)
 
-    assert answer["cost"] == pytest.approx(desk.cost(), abs=1e-3)
-    assert len(answer["routes"]) == len(answer["loads"]) == len(answer["route_costs"]) == desk.drawn_routes()
-    assert sum(answer["route_costs"]) == pytest.approx(answer["cost"])
+    assert desk.cost() < greedy
+    assert desk.find("#curve .curve-line").is_visible()
+    plan = read_plan(desk.download("#save-plan", tmp_path))
+    assert check(plan.instance, plan.solution) == []
 
 
-def test_exported_picture_shows_the_routes(desk: PageDriver, tmp_path: Path) -> None:
-    from matplotlib.image import imread
+def test_stopped_search_keeps_its_best(desk: PageDriver) -> None:
+    desk.begin_search(300)
+    desk.find("#stop").click()
+    desk.find("#search-progress").wait_for(state="hidden")
+    desk.wait_until_judged()
 
+    assert "stopped" in desk.text(".headline-facts")
+
+
+@pytest.mark.parametrize(("state", "reason"), [("running", "compiles its code"), ("queued", "Waiting for other")])
+def test_a_search_without_routes_says_what_it_waits_for(desk: PageDriver, state: str, reason: str) -> None:
+    desk.page.clock.install()
+    desk.page.route("**/v1/jobs/*/events", lambda route: None)  # no news
+    desk.page.route("**/v1/jobs/*", lambda route: route.fulfill(json={"state": state}))
+    desk.find("#solve").click()
+    desk.page.locator("#headline", has_text="Searching…").wait_for()
+    desk.page.clock.fast_forward(6000)
+    desk.page.locator("#headline", has_text=reason).wait_for()
+
+
+def test_another_day_stops_the_search(desk: PageDriver) -> None:
+    desk.begin_search(300)
+    desk.load_random(20)
+    desk.page.get_by_role("button", name="Plan routes").wait_for()
+    desk.solve("greedy")
+
+    assert desk.find(".route-card").count() == desk.drawn_routes() > 0
+    assert desk.find("#solve-notice .error").count() == 0
+
+
+def test_routes_keep_their_places_while_a_search_changes_them(desk: PageDriver) -> None:
+    def order(before: list[list[int]], after: list[list[int]]) -> object:
+        return desk.evaluate(f"import('/page/align.js').then(module => module.alignedOrder({before}, {after}))")
+
+    assert order([], [[1], [2]]) == [0, 1], "nothing was there before"
+    assert order([[1, 2], [3, 4, 5], [6]], [[6], [5, 4, 2], [1, 3]]) == [2, 1, 0]
+    assert order([[1, 2], [3], [4, 5]], [[5, 4], [2, 3, 1]]) == [1, 0], "the last moves up where one is gone"
+
+
+def test_day_without_places_is_solved_and_drawn_on_a_circle(desk: PageDriver) -> None:
+    matrix = [[0, 5, 6, 7], [5, 0, 3, 9], [6, 3, 0, 4], [7, 9, 4, 0]]
+    day = {"capacity": 8, "customers": [{"demand": 4}] * 3, "distances": matrix}
+    desk.upload("matrix.json", json.dumps(day))
+    desk.wait_for_customers(3)
     desk.solve()
-    picture = imread(desk.download("#export-png", tmp_path))  # (height, width, 4)
 
-    assert picture.shape == (2000, 2400, 4)
-    colours = {tuple(pixel) for pixel in (picture[::7, ::7, :3] * 255).astype(int).reshape(-1, 3).tolist()}
-    assert {(0x00, 0x68, 0xAD), (0xD1, 0x55, 0x0A), (0x00, 0x82, 0x64)} <= colours, "the first three routes"
+    assert desk.cost() == 27
+    assert desk.find("[name=tool][value=add]").is_disabled()
 
 
-def test_lines_of_python_do_the_same(desk: PageDriver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    desk.load_random(20)
-    for method in ("greedy", "augment", "2opt"):
-        desk.solve(method)
-        desk.find("#tab-code").click()
-        desk.download("#save-instance", tmp_path)
-        printed = io.StringIO()
-        with redirect_stdout(printed):
-            exec(desk.text("#code-python"), {})
+def test_keyboard_alone_edits_and_plans(desk: PageDriver) -> None:
+    keys = desk.page.keyboard
+    for key in ("Tab", "Enter", "Home"):  # the link that skips to the map, the map, its depot
+        keys.press(key)
+    assert focused(desk) == "Großmarkt"
+    keys.press("PageDown")
+    assert focused(desk) == "Hotel Vier Jahreszeiten, demand 90"
+    keys.press("Enter")
+    assert desk.evaluate("document.activeElement.name") == "name"
+    keys.press("Tab")
+    keys.type("70")
+    keys.press("Enter")
+    assert focused(desk) == "Hotel Vier Jahreszeiten, demand 70"
+    keys.press("Control+z")
+    keys.press("Home")
+    keys.press("PageDown")
+    assert focused(desk) == "Hotel Vier Jahreszeiten, demand 90"
+    keys.press("Delete")
+    desk.wait_for_customers(27)
 
-        assert float(printed.getvalue().split()[0]) == pytest.approx(desk.cost(), abs=1e-3), method
+    desk.find("[name=method][value=greedy]").check()
+    desk.find("#solve").focus()
+    keys.press("Enter")
+    desk.wait_until_judged()
+    assert "At once: cost" in desk.text("#live")
 
 
-@pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed")
-def test_lines_of_curl_do_the_same(desk: PageDriver, tmp_path: Path) -> None:
-    desk.load_random(20)
-    desk.solve("augment")
-    desk.find("#tab-code").click()
-    desk.download("#save-instance", tmp_path)
-    lines = desk.text("#code-curl")
-    answer = subprocess.run(["sh", "-c", lines], cwd=tmp_path, capture_output=True, check=True, timeout=60)
-
-    assert json.loads(answer.stdout)["cost"] == pytest.approx(desk.cost(), abs=1e-3)
+def focused(desk: PageDriver) -> str:
+    return str(desk.evaluate("document.activeElement.getAttribute('aria-label')"))

@@ -1,14 +1,10 @@
-"""The page as a planner uses it: their files, drivers' lists, changes by hand, at three widths and in both colours."""
+"""The page as a planner uses it: tables, times, changes by hand, plans, paper, and what a reload leaves."""
 
 from __future__ import annotations
 
-import http.server
 import io
 import json
-import math
-import threading
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,84 +21,45 @@ if TYPE_CHECKING:
 
 pytestmark = needs_browser
 
-AXE = (Path(__file__).parent / "vendor" / "axe.min.js").read_text(encoding="utf-8")
-SIZES = {"phone": (390, 844), "tablet": (1024, 768), "desk": (1440, 900)}
-HEADER = "id;lat;lon;demand;name;address;remark\n"
-ROWS = "Depot;53,55;9,99;0;Hafen;Kai 1;\n" + "".join(
-    f"K{number:02};{53.5 + 0.013 * ((number * 7) % 10):.3f};{9.8 + 0.04 * ((number * 3) % 11):.3f};{1 + number % 7};"
-    f"Kunde {number};Weg {number};<b>{number}</b>\n".replace(".", ",")
-    for number in range(1, 21)
-)
-TABLE = f"# capacity: 20\n{HEADER}{ROWS}"
-SQUARE = {
-    "capacity": 10,
-    "depot": {"lat": 53.5, "lon": 10.0},
-    "customers": [{"lat": 53.6, "lon": 10.0, "demand": 1}, {"lat": 53.5, "lon": 10.1, "demand": 1}],
+# Two customers to the east, two to the west, and routes that the search finds as such; a unit takes a minute.
+CROSS: dict[str, Any] = {
+    "version": 2,
+    "name": "cross",
+    "depot": {"x": 0, "y": 0},
+    "customers": [
+        {"id": "east", "x": 10, "y": 1, "demand": 4, "service": 300, "window": [1200, 1500]},
+        {"id": "far east", "x": 12, "y": 0, "demand": 4, "service": 300},
+        {"id": "west", "x": -10, "y": 1, "demand": 4, "service": 300},
+        {"id": "far west", "x": -12, "y": 0, "demand": 2, "service": 300},
+    ],
+    "vehicles": [{"name": "Sprinter", "count": 2, "capacity": 10}, {"name": "Caddy", "capacity": 6}],
+    "speed": 1 / 60,
 }
-# Two customers to the east, two to the west, and routes that the search finds as such.
-CROSS = "# capacity: 10\nid,x,y,demand\ndepot,0,0,0\neast,10,1,4\nfar east,12,0,4\nwest,-10,1,4\nfar west,-12,0,2\n"
-
-
 # Two vehicles hold 10 each, and 6, 6 and 8 do not fit.
-TIGHT = {
+TIGHT: dict[str, Any] = {
     "name": "tight",
     "depot": {"lat": 53.5, "lon": 10.0},
     "customers": [
-        {
-            "id": f"K{number}",
-            "lat": 53.5 + number / 100,
-            "lon": 10.0,
-            "demand": demand,
-            "details": {"address": f"Weg {number}"},
-        }
+        {"id": f"K{number}", "lat": 53.5 + number / 100, "lon": 10.0, "demand": demand}
         for number, demand in enumerate((6, 6, 8), start=1)
     ],
     "vehicles": [{"name": "van", "capacity": 10, "count": 2}],
 }
-
-PIXEL = bytes.fromhex(
-    "89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c4890000000d49444154789c63b8f3efff7f0009d40"
-    "3e2b2b0b0f40000000049454e44ae426082"
-)
-
-
-@dataclass
-class Tiles:
-    """A server of a street map's pictures, and what it was asked for."""
-
-    address: str
-    asked: list[str]
+SHEETS: dict[str, list[tuple[Any, ...]]] = {
+    "Fahrzeuge": [("Typ", "Anzahl", "Kapazität"), ("Sprinter", 2, 900), ("Caddy", 1, 300)],
+    "Montag": [
+        ("Kunde", "Breitengrad", "Längengrad", "Menge", "Ladung", "Zeitfenster"),
+        ("Depot", 53.5, 10.0, 0, 0, None),
+        ("Nord", 53.6, 10.0, 120, 3, "08:00-10:00"),
+        ("Ost", 53.5, 10.1, 80, 4, None),
+    ],
+}
+TABLE = "id;lat;lon;demand;remark\nDepot;53,5;10;0;\nNord;53,6;10;3;<b>\nOst;53,5;10,1;4;\n"
 
 
 @pytest.fixture(scope="module")
-def tiles() -> Iterator[Tiles]:
-    asked: list[str] = []
-
-    class Handler(http.server.BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            asked.append(self.path)
-            self.send_response(200)
-            self.send_header("Content-Type", "image/png")
-            self.send_header("Content-Length", str(len(PIXEL)))
-            self.end_headers()
-            self.wfile.write(PIXEL)
-
-        def log_message(self, *_: Any) -> None:
-            pass
-
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        yield Tiles(f"http://127.0.0.1:{server.server_port}", asked)
-    finally:
-        server.shutdown()
-        server.server_close()
-
-
-@pytest.fixture(scope="module")
-def service(tmp_path_factory: pytest.TempPathFactory, tiles: Tiles) -> Iterator[RunningService]:
-    settings = {"tiles": f"{tiles.address}/{{z}}/{{x}}/{{y}}.png", "tiles_attribution": "© Somebody <b>"}
-    with running_service(tmp_path_factory.mktemp("service"), **settings) as service:
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningService]:
+    with running_service(tmp_path_factory.mktemp("service")) as service:
         yield service
 
 
@@ -115,400 +72,329 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture
 def desk(browser: Browser, service: RunningService) -> Iterator[PageDriver]:
-    with opened_page(browser, service.address, SIZES["desk"]) as driver:
+    with opened_page(browser, service.address) as driver:
         yield driver
 
 
-def load(page: PageDriver, name: str, text: str, customers: int) -> None:
-    page.upload(name, text)
-    page.page.locator("#problem-summary", has_text=f"{customers} customer").wait_for()
+def open_cross(desk: PageDriver) -> None:
+    desk.upload("cross.json", json.dumps({"instance": CROSS, "routes": [[1, 2], [4, 3]], "vehicles": [0, 0]}))
+    desk.wait_for_customers(4)
+    desk.wait_until_judged()
+    assert desk.routes() == [["east", "far east"], ["far west", "west"]]
 
 
-def box_of(page: PageDriver, selector: str) -> dict[str, float]:
-    found = page.evaluate(
-        f"""(() => {{ const box = document.querySelector('{selector}').getBoundingClientRect();
-        return {{left: box.left, right: box.right, top: box.top + scrollY, bottom: box.bottom + scrollY}}; }})()"""
-    )
-    return dict(found)
+def make_workbook() -> bytes:
+    workbook = Workbook()
+    workbook.remove(workbook.active)
+    for name, rows in SHEETS.items():
+        sheet = workbook.create_sheet(name)
+        for row in rows:
+            sheet.append(row)
+    buffer = io.BytesIO()
+    workbook.save(buffer)
+    return buffer.getvalue()
 
 
-def stops(page: PageDriver) -> list[list[str]]:
-    """The list of stops, route by route, as it is shown."""
-    lists = page.evaluate("[...document.querySelectorAll('.stops')].map(l => [...l.children].map(s => s.innerText))")
-    return [list(map(str, names)) for names in lists]
+def route_of(desk: PageDriver, stop: str) -> int:
+    return next(index for index, names in enumerate(desk.routes()) if stop in names)
 
 
-def headline(page: PageDriver) -> str:
-    return page.text(".cost-value")
+def wait_for_change(desk: PageDriver) -> None:
+    """Until a change by hand is judged."""
+    desk.page.locator(".headline-note", has_text="Changed").wait_for()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("size", SIZES)
-def test_planner_sees_map_result_and_stops_and_axe_finds_no_serious_fault(
-    browser: Browser, service: RunningService, size: str, scheme: Any
-) -> None:
-    with opened_page(browser, service.address, SIZES[size], color_scheme=scheme, bypass_csp=True) as page:
-        load(page, "tour.csv", TABLE, 20)
-        page.solve()
-        page.keep_screenshot(f"planner-{size}-{scheme}")
+def test_routes_and_stops_tell_their_times_loads_and_slack(desk: PageDriver) -> None:
+    open_cross(desk)
+    card = desk.find(f"[data-card='{route_of(desk, 'east')}']")
 
-        assert page.evaluate("document.documentElement.scrollWidth") <= SIZES[size][0]
-        assert sorted(name for names in stops(page) for name in names) == [f"K{number:02}" for number in range(1, 21)]
-        assert page.find(".stop").first.is_visible()
-        cut_off = page.evaluate(
-            """[...document.querySelectorAll('.results button, .solve button, .problem button')].filter(b => {
-            const box = b.getBoundingClientRect();
-            return box.width > 0 && (box.left < 0 || box.right > innerWidth + 1); }).map(b => b.outerHTML)"""
-        )
-        assert cut_off == []
-        assert_near_the_map(page, size)
-        page.page.evaluate(AXE)
-        faults = page.page.evaluate(
-            """axe.run({resultTypes: ['violations']}).then(found => found.violations
-            .filter(fault => ['serious', 'critical'].includes(fault.impact))
-            .map(fault => fault.id + ': ' + fault.nodes.map(node => node.html).join(' ').slice(0, 300)))"""
-        )
-        assert faults == []
+    assert "Sprinter" in card.locator(".route-name").inner_text()
+    assert card.locator(".load-text").inner_text() == "8 / 10"
+    facts = card.locator(".route-facts").inner_text()
+    assert "h · 24.2" in facts and "2 stops" in facts
+    assert "00:20\N{EN DASH}00:25" in card.locator("tr[data-of='1']").inner_text()
+    assert card.locator("tr.tight").get_attribute("data-of") == "1"
+    assert "1 tight stop" in desk.text("#headline")
+    desk.find("#tight").fill("0")
+    desk.find("#tight").press("Tab")
+    assert card.locator("tr.tight").count() == 0
 
 
-def assert_near_the_map(page: PageDriver, size: str) -> None:
-    stage, result = box_of(page, "#map"), box_of(page, "#headline")
-    if size == "phone":
-        assert 0 <= stage["top"] - box_of(page, "#solve")["bottom"] < 200
-        assert 0 <= result["top"] - stage["bottom"] < 200
-    else:
-        assert result["left"] >= stage["right"]
-        assert result["top"] < stage["bottom"]
+def test_chart_list_and_map_are_linked(desk: PageDriver) -> None:
+    open_cross(desk)
+    desk.find("[data-row='1'] .gantt-name").hover()
+    assert desk.find("#map .route.emphasised").get_attribute("data-route") == "1"
+    assert desk.find(".route-card.emphasised").get_attribute("data-card") == "1"
+    desk.find("[data-card='0'] .route-facts").hover()
+    assert desk.find(".gantt-row.emphasised").get_attribute("data-row") == "0"
+
+    desk.find("#gantt [data-stop='3']").click()
+    assert desk.text("#inspector-title") == "west"
+    assert desk.find("#map .point.selected").get_attribute("data-node") == "3"
+    assert desk.find(".stops-table tr.selected").get_attribute("data-of") == "3"
+    desk.find("#inspector-close").click()
+    desk.page.mouse.click(*desk.centre_of("#map [data-node='1']"))
+    assert desk.find("#gantt .selected").get_attribute("data-stop") == "1"
 
 
-def test_degrees_are_drawn_as_wide_as_they_are(desk: PageDriver) -> None:
-    load(desk, "square.json", json.dumps(SQUARE), 2)
-    depot, north, east = (desk.centre_of(f"#map .point >> nth={index}") for index in (2, 0, 1))
+def test_stop_is_dragged_in_the_chart_to_another_route_and_back_by_undo(desk: PageDriver) -> None:
+    open_cross(desk)
+    before, cost = desk.routes(), desk.cost()
+    target = desk.centre_of("#gantt [data-stop='4']")
+    desk.drag(desk.centre_of("#gantt [data-stop='2']"), (target[0] + 3, target[1]))
+    wait_for_change(desk)
 
-    ratio = (east[0] - depot[0]) / (depot[1] - north[1])
-    assert ratio == pytest.approx(math.cos(math.radians(53.55)), rel=0.01)
-    assert str(desk.find("#map .scale text").text_content()).endswith("km")
-
-
-def test_lengths_on_the_globe_are_kilometres(desk: PageDriver) -> None:
-    load(desk, "tour.csv", TABLE, 20)
-    desk.solve()
-
-    assert headline(desk).endswith(" km")
-    assert desk.find("tr[data-route='0'] td").nth(2).inner_text().endswith(" km")
-
-
-def test_what_the_reader_noticed_is_told(desk: PageDriver) -> None:
-    load(desk, "tour.csv", TABLE, 20)
-
-    assert "decimal commas" in desk.text("#file-notice")
-
-
-def test_table_without_capacity_asks_for_it_and_typing_it_is_enough(desk: PageDriver) -> None:
-    desk.upload("tour.csv", HEADER + ROWS)
-    desk.find("#file-notice [role=alert]").wait_for()
-
-    assert "does not give the capacity of a vehicle" in desk.text("#file-notice")
-    assert "--capacity" not in desk.text("#file-notice")
-    assert desk.evaluate("document.activeElement.id") == "capacity"
-    desk.page.keyboard.type("20")
-    desk.page.keyboard.press("Enter")
-    desk.page.get_by_text("tour · 20 customers, capacity 20").wait_for()
-
-
-def test_workbook_is_read_and_asks_for_its_capacity(desk: PageDriver) -> None:
-    book = Workbook()
-    sheet = book.active
-    for row in (
-        ["Kunde", "Breite", "Länge", "Menge"],
-        ["Depot", 53.5, 10, 0],
-        ["Nord", 53.6, 10, 3],
-        ["Ost", 53.5, 10.1, 4],
-    ):
-        sheet.append(row)
-    content = io.BytesIO()
-    book.save(content)
-    desk.upload("tour.xlsx", content.getvalue())
-    desk.find("#file-notice [role=alert]").wait_for()
-    desk.page.keyboard.type("10")
-    desk.page.keyboard.press("Enter")
-
-    desk.page.locator("#problem-summary", has_text="2 customers, capacity 10").wait_for()
-    desk.solve()
-    assert sorted(name for names in stops(desk) for name in names) == ["Nord", "Ost"]
-
-
-def test_table_with_windows_asks_for_the_speed_and_is_solved_with_it(desk: PageDriver) -> None:
-    header = "# capacity: 10\nid;lat;lon;demand;window\nLager Nord;53,5;10;0;\n"
-    table = f"{header}Nord;53,6;10;3;ab 8 Uhr\nOst;53,5;10,1;4;bis 12:00\n"
-    assert desk.find("#vehicle-speed").is_hidden()
-    load(desk, "tour.csv", table, 2)
-
-    assert "enter the average speed" in desk.text("#file-notice")
-    assert desk.evaluate("document.activeElement.id") == "vehicle-speed"
-    desk.page.keyboard.type("30")
-    desk.page.keyboard.press("Enter")
-    desk.solve()
-    assert sorted(name for names in stops(desk) for name in names) == ["Nord", "Ost"]
-    assert desk.find("#vehicle-speed").input_value() == "30"
-    desk.page.emulate_media(media="print")
-    desk.evaluate("window.dispatchEvent(new Event('beforeprint'))")
-    sheets = " ".join(desk.find(".sheet").all_inner_texts())
-    assert "from 08:00" in sheets and "until 12:00" in sheets and "Back at Lager Nord" in sheets
-    desk.page.emulate_media(media="screen")
-
-
-def test_filled_capacity_does_not_make_json_refused(desk: PageDriver) -> None:
-    desk.find("#capacity").fill("33")
-    desk.find("#capacity").press("Tab")
-    load(desk, "square.json", json.dumps(SQUARE), 2)
-
-    assert desk.find("#capacity").input_value() == "10"
-    assert desk.find("#file-notice .error").count() == 0
-    assert desk.find("input[id*=capacity], input[name=capacity]").count() == 1
-
-
-def test_page_opens_with_the_search_and_research_names_lie_under_a_fold(desk: PageDriver) -> None:
-    assert desk.find("[name=method][value=search]").is_checked()
-    assert not desk.page.get_by_text("2OPT").is_visible()
-    assert not desk.page.get_by_text("Augmentation").is_visible()
-
-
-def test_stop_is_dragged_to_another_route_and_undone(desk: PageDriver) -> None:
-    load(desk, "cross.csv", CROSS, 4)
-    desk.solve("search")
-    before, cost = stops(desk), headline(desk)
-    assert sorted(map(sorted, before)) == [["east", "far east"], ["far west", "west"]]
-    west = next(index for index, names in enumerate(before) if "west" in names)
-    desk.find("[data-stop='1']").drag_to(desk.find(f"tr[data-route='{west}'] .load"))
-
-    desk.page.locator("#headline", has_text="Changed by hand").wait_for()
-    assert sorted(map(len, stops(desk))) == [1, 3]
-    assert headline(desk) != cost
-    assert "10 / 10" in desk.text(f"tr[data-route='{west}'] .load-text")
-    desk.page.get_by_text("Checked: all visited once").wait_for()
+    changed = desk.routes()
+    names = changed[route_of(desk, "far west")]
+    assert sorted(map(len, changed)) == [1, 3]
+    assert names.index("far east") == names.index("far west") + 1
+    assert desk.cost() > cost
     desk.find("#undo").click()
-    assert (stops(desk), headline(desk)) == (before, cost)
+    assert (desk.routes(), desk.cost()) == (before, cost)
+    desk.find("#redo").click()
+    assert desk.routes() == changed
 
 
-def test_overload_by_hand_is_told(desk: PageDriver) -> None:
-    load(desk, "cross.csv", CROSS.replace("far west,-12,0,2", "far west,-12,0,4"), 4)
-    desk.solve("search")
-    stop = desk.find("[data-stop='1']")
-    stop.focus()
-    desk.page.keyboard.press("Alt+ArrowDown" if "east" in stops(desk)[0] else "Alt+ArrowUp")
+def test_moved_stops_keep_the_vehicle_types_of_their_routes(desk: PageDriver, tmp_path: Path) -> None:
+    instance = {**CROSS, "customers": CROSS["customers"][:2]}
+    desk.upload(
+        "plan.json", json.dumps({"instance": instance, "routes": [[1], [2]], "vehicles": ["Caddy", "Sprinter"]})
+    )
+    desk.wait_for_customers(2)
+    desk.find("#gantt [data-stop='2']").focus()
+    desk.page.keyboard.press("Alt+ArrowUp")
+    desk.page.locator(".load-text", has_text="8 / 6").wait_for()
 
-    desk.find(".headline-fault").wait_for()
-    assert "more than the capacity" in desk.text(".headline-fault")
-    assert desk.find("tr.overloaded").count() == 1
-
-
-def test_saved_plan_states_what_is_wrong_with_it(desk: PageDriver, tmp_path: Path) -> None:
-    load(desk, "cross.csv", CROSS.replace("far west,-12,0,2", "far west,-12,0,4"), 4)
-    desk.solve("search")
-    desk.find("[data-stop='1']").focus()
-    desk.page.keyboard.press("Alt+ArrowDown" if "east" in stops(desk)[0] else "Alt+ArrowUp")
-    desk.find(".headline-fault").wait_for()
+    assert desk.find(".route-card").count() == 1
+    assert "more than the capacity 6 of Caddy" in desk.text("#headline")
+    assert desk.find(".load.overloaded").count() == 1
+    path = desk.download("#save-plan", tmp_path)
     with pytest.warns(InputWarning, match="more than the capacity"):
-        plan = read_plan(desk.download("#export-plan", tmp_path))
-
-    assert [violation.kind for violation in check(plan.instance, plan.solution)] == ["overload"]
-
-
-def test_keys_take_a_stop_to_another_route_and_another_place(desk: PageDriver) -> None:
-    load(desk, "cross.csv", CROSS, 4)
-    desk.solve("search")
-    first = stops(desk)[0]
-    desk.find(".stop").first.focus()
-    desk.page.keyboard.press("Alt+ArrowRight")
-    assert stops(desk)[0] == first[::-1]
-    desk.page.keyboard.press("Alt+ArrowDown")
-    assert first[0] in stops(desk)[1]
-    assert "moved to route 2" in desk.text("#live")
+        saved = read_plan(path)
+    assert "overload" in [violation.kind for violation in check(saved.instance, saved.solution)]
 
 
-def test_form_of_a_stop_takes_it_to_another_route(desk: PageDriver) -> None:
-    load(desk, "cross.csv", CROSS, 4)
-    desk.solve("search")
-    desk.find(".stop").first.click()
+def test_form_of_a_stop_moves_it_and_leaves_it_out(desk: PageDriver) -> None:
+    open_cross(desk)
+    desk.find("#gantt [data-stop='2']").click()
     desk.find("#inspector-route").select_option(label="New route")
-
-    assert sorted(map(len, stops(desk))) == [1, 1, 2]
+    desk.find(".route-card").nth(2).wait_for()
+    assert sorted(map(len, desk.routes())) == [1, 1, 2]
+    desk.find("#inspector-route").select_option(label="Not served")
+    desk.page.locator(".gantt-chip", has_text="far east").wait_for()
+    assert "1 customer is not served" in desk.text("#headline")
 
 
 def test_stop_is_dragged_on_the_map_onto_another_route(desk: PageDriver) -> None:
-    load(desk, "cross.csv", CROSS, 4)
+    open_cross(desk)
+    start = desk.centre_of("#map [data-node='2']")
+    desk.drag(start, desk.centre_of("#map [data-node='3']"))
+    wait_for_change(desk)
+
+    assert sorted(map(len, desk.routes())) == [1, 3]
+    assert desk.centre_of("#map [data-node='2']") == pytest.approx(start, abs=1)
+
+
+def test_late_order_is_added_where_it_costs_least_and_removed_again(desk: PageDriver) -> None:
+    open_cross(desk)
+    before = desk.routes()
+    desk.find("[name=tool][value=add]").check(force=True)
+    x, y = desk.centre_of("#map [data-node='4']")
+    desk.page.mouse.click(x + 40, y + 30)
+    desk.wait_for_customers(5)
+    wait_for_change(desk)
+
+    assert "5" in desk.routes()[route_of(desk, "far west")]
+    assert [[name for name in names if name != "5"] for names in desk.routes()] == before
+    desk.find("#inspector [name=name]").fill("Bakery")
+    desk.find("#inspector [name=name]").press("Tab")
+    desk.page.locator("button.stop", has_text="Bakery").wait_for()
+    desk.find("#inspector-remove").click()
+    desk.page.locator("button.stop", has_text="Bakery").wait_for(state="detached")
+    desk.wait_for_customers(4)
+    assert desk.routes() == before
+
+
+def test_window_of_a_stop_changes_its_times_but_not_its_route(desk: PageDriver) -> None:
+    open_cross(desk)
+    before = desk.routes()
+    desk.find("#gantt [data-stop='3']").click()
+    desk.find("#inspector [name=window]").fill("03:00-04:00")
+    desk.find("#inspector [name=window]").press("Tab")
+    desk.page.locator(".stops-table tr", has_text="03:00\N{EN DASH}04:00").wait_for()
+    assert desk.routes() == before
+    desk.find("#inspector [name=window]").fill("nonsense")
+    desk.find("#inspector [name=window]").press("Tab")
+    desk.find("#change-notice [role=alert]").wait_for()
+    assert desk.routes() == before
+
+
+def test_place_of_a_stop_is_moved_on_the_map(desk: PageDriver) -> None:
+    open_cross(desk)
+    before = desk.routes()
+    desk.find("[name=tool][value=move]").check(force=True)
+    x, y = desk.centre_of("#map [data-node='2']")
+    desk.drag((x, y), (x - 30, y - 40))
+    wait_for_change(desk)
+    assert desk.centre_of("#map [data-node='2']") == pytest.approx((x - 30, y - 40), abs=3)
+    assert desk.routes() == before
+
+
+def test_vehicle_types_are_changed_in_their_table(desk: PageDriver) -> None:
+    open_cross(desk)
+    desk.find("[data-field=capacity]").first.fill("7")
+    desk.find("[data-field=capacity]").first.press("Tab")
+    desk.page.locator(".load-text", has_text="8 / 7").wait_for()
+    assert len(desk.routes()) == 2
+    desk.page.get_by_role("button", name="Add a type").click()
+    desk.page.locator("#problem-summary", has_text="Type 3").wait_for()
+
+
+def test_workbook_is_opened_with_its_sheet_vehicles_meanings_and_speed(desk: PageDriver) -> None:
+    desk.upload("orders.xlsx", make_workbook())
+    desk.find("#table-dialog[open]").wait_for()
+    assert "Montag" in desk.text("#table-form [name=sheet] option:checked")
+    assert "Fahrzeuge" in desk.text("#table-form [name=vehicles] option:checked")
+    assert "could all be the demand" in desk.text("#table-notice")
+    desk.page.get_by_label("Meaning of the column Menge").select_option("demand")
+    desk.find("td.known").nth(4).wait_for()
+    assert desk.page.get_by_label("Meaning of the column Längengrad").input_value() == "lon"
+    desk.find("#table-form [name=speed]").fill("40")
+    desk.find("#table-open").click()
+
+    desk.page.locator("#problem-summary", has_text="2 Sprinter, 1 Caddy").wait_for()
+    assert desk.find("#vehicle-speed").input_value() == "40"
     desk.solve("search")
-    desk.find("[name=tool][value=reassign]").check(force=True)
-    start = desk.centre_of("#map .point[aria-label^='Customer east']")
-    end = desk.centre_of("#map .point[aria-label^='Customer west']")
-    desk.page.mouse.move(*start)
-    desk.page.mouse.down()
-    desk.page.mouse.move(*end, steps=4)
-    desk.page.mouse.up()
-
-    desk.page.locator("#headline", has_text="Changed by hand").wait_for()
-    assert sorted(map(len, stops(desk))) == [1, 3]
-    assert desk.centre_of("#map .point[aria-label^='Customer east']") == pytest.approx(start, abs=1)
+    assert sorted(name for names in desk.routes() for name in names) == ["Nord", "Ost"]
+    assert "08:00\N{EN DASH}10:00" in desk.text("#panel-routes")
 
 
-def test_locked_route_stays_when_the_problem_is_solved_again(desk: PageDriver, tmp_path: Path) -> None:
-    load(desk, "cross.csv", CROSS, 4)
-    desk.solve("search")
-    desk.find(".stop").first.focus()
-    desk.page.keyboard.press("Alt+ArrowDown")
-    kept = max(stops(desk), key=len)
-    place = stops(desk).index(kept)
-    desk.find(".lock").nth(place).click()
-    assert desk.find(".stop[draggable=true]").count() == 1
-    desk.find("#solve").click()
-    desk.page.locator("#headline", has_text="Search 0.").wait_for()
+def test_table_without_capacity_asks_for_it_in_the_dialog(desk: PageDriver) -> None:
+    desk.upload("tour.csv", TABLE)
+    desk.find("#table-dialog[open]").wait_for()
+    desk.find("#table-open").click()
+    desk.find("#table-notice [role=alert]").wait_for()
+    assert "--capacity" not in desk.text("#table-notice")
+    assert desk.evaluate("document.activeElement.name") == "capacity"
+    desk.page.keyboard.type("20")
+    desk.page.keyboard.press("Enter")
 
-    assert kept in stops(desk)
-    desk.page.get_by_text("Checked: all visited once").wait_for()
-    plan = read_plan(desk.download("#export-plan", tmp_path))
-    assert check(plan.instance, plan.solution) == []
+    desk.page.locator("#problem-summary", has_text="2 customers, capacity 20").wait_for()
+    assert "decimal commas" in str(desk.find("#file-notice").text_content())
 
 
-def test_print_has_a_page_for_each_driver(desk: PageDriver) -> None:
-    load(desk, "tour.csv", TABLE, 20)
-    desk.solve()
-    routes = desk.drawn_routes()
+def test_vehicles_are_typed_in_the_dialog(desk: PageDriver) -> None:
+    desk.upload("tour.csv", TABLE)
+    desk.find("#table-form [name=vehicles]").select_option("table")
+    desk.find("#table-vehicles [data-field=name]").fill("Bike")
+    desk.find("#table-vehicles [data-field=name]").press("Tab")
+    desk.find("#table-open").click()
+
+    desk.page.locator("#problem-summary", has_text="3 Bike").wait_for()
+
+
+def test_saved_plan_is_opened_again(desk: PageDriver, tmp_path: Path) -> None:
+    open_cross(desk)
+    desk.find("#gantt [data-stop='2']").focus()
+    desk.page.keyboard.press("Alt+ArrowUp" if route_of(desk, "far east") == 1 else "Alt+ArrowDown")
+    wait_for_change(desk)
+    routes, cost = desk.routes(), desk.cost()
+    saved = desk.download("#save-plan", tmp_path)
+    desk.unfold()
+    desk.find("#open-sample").click()
+    desk.wait_for_customers(28)
+    desk.upload("again.json", saved.read_text())
+    desk.wait_for_customers(4)
+    desk.wait_until_judged()
+
+    assert (desk.routes(), desk.cost()) == (routes, cost)
+
+
+def test_reload_keeps_the_day_and_its_plan(desk: PageDriver) -> None:
+    open_cross(desk)
+    routes, cost = desk.routes(), desk.cost()
+    desk.open()
+    desk.find(".gantt-stop").first.wait_for()
+
+    assert (desk.routes(), desk.cost()) == (routes, cost)
+    desk.find("#gantt [data-stop='2']").focus()
+    desk.page.keyboard.press("Alt+ArrowUp" if route_of(desk, "far east") == 1 else "Alt+ArrowDown")
+    wait_for_change(desk)
+
+
+def test_print_has_the_sheets_of_the_pdf(desk: PageDriver) -> None:
+    open_cross(desk)
+    desk.evaluate("void (window.print = () => { document.body.dataset.printed = 'yes'; })")
+    desk.find("#print").click()
+    desk.find("body[data-printed]").wait_for()
     content = desk.page.pdf(format="A4")
 
-    assert content.count(b"/Type /Page\n") == routes
+    assert content.count(b"/Type /Page\n") == 3, "an overview, and a page for each driver"
     desk.page.emulate_media(media="print")
-    desk.evaluate("window.dispatchEvent(new Event('beforeprint'))")
-    desk.keep_screenshot("planner-print")
-    assert desk.find(".sheet").count() == routes
-    first = desk.find(".sheet").first.inner_text()
-    assert "Route 1" in first and "km" in first and "Kunde" in first and "<b>" in first
+    desk.keep_screenshot("print")
+    assert "Route 1, Sprinter" in desk.find(".sheet").first.inner_text()
     assert not desk.find(".workbench").is_visible()
     desk.page.emulate_media(media="screen")
 
 
-def test_print_begins_with_who_is_not_served_and_why(desk: PageDriver) -> None:
-    load(desk, "tight.json", json.dumps(TIGHT), 3)
-    desk.solve("search")
-    desk.page.emulate_media(media="print")
-    desk.evaluate("window.dispatchEvent(new Event('beforeprint'))")
-    desk.keep_screenshot("planner-print-unserved")
-    first, *others = desk.find(".sheet").all_inner_texts()
-    desk.page.emulate_media(media="screen")
-
-    assert first.startswith("1 customer is not served")
-    assert "both vehicles have too little room (its demand is" in first and "Why it is not served" in first
-    assert "Weg" in first  # the other columns of the file
-    assert [text.split("\n")[0] for text in others] == ["Route 1", "Route 2"]
+def test_plan_is_saved_as_pdf_and_table(desk: PageDriver, tmp_path: Path) -> None:
+    open_cross(desk)
+    for format, start in (("pdf", b"%PDF"), ("xlsx", b"PK")):
+        with desk.page.expect_download() as waiting:
+            desk.find("#save-format").select_option(format)
+        assert waiting.value.suggested_filename == f"cross.{format}"
+        waiting.value.save_as(tmp_path / f"cross.{format}")
+        assert (tmp_path / f"cross.{format}").read_bytes().startswith(start)
 
 
 def test_who_is_not_served_is_told_with_the_reason_and_in_what_is_saved(desk: PageDriver, tmp_path: Path) -> None:
-    load(desk, "tight.json", json.dumps(TIGHT), 3)
+    desk.upload("tight.json", json.dumps(TIGHT))
+    desk.wait_for_customers(3)
     desk.solve("search")
 
     faults = desk.find(".headline-fault").all_inner_texts()
     assert faults[0] == "1 customer is not served:"
     assert "both vehicles have too little room" in faults[1] and len(faults) == 2
-    document = json.loads(desk.download("#export-plan", tmp_path).read_text())
+    document = desk.plan(tmp_path)
     assert document["vehicles"] == [0, 0]
     served = {customer for route in document["routes"] for customer in route}
     assert document["unserved"] == sorted({1, 2, 3} - served)
-    with pytest.warns(InputWarning, match="is not visited"):
-        plan = read_plan(tmp_path / "tight.plan.json")
-    assert [violation.kind for violation in check(plan.instance, plan.solution)] == ["missing"]
+    desk.drag(desk.centre_of(".gantt-chip"), desk.centre_of("[data-row='2'] .gantt-new"))
+    wait_for_change(desk)
+    assert desk.find(".gantt-chip").count() == 0
+    assert "van" in desk.text(".headline-fault >> nth=0")
 
 
-def test_picture_begins_with_who_is_not_served(desk: PageDriver, tmp_path: Path) -> None:
-    load(desk, "tight.json", json.dumps(TIGHT), 3)
+def test_two_plans_are_compared(desk: PageDriver) -> None:
+    open_cross(desk)
+    desk.find("#gantt [data-stop='2']").focus()
+    desk.page.keyboard.press("Alt+ArrowUp" if route_of(desk, "far east") == 1 else "Alt+ArrowDown")
+    wait_for_change(desk)
+    desk.find("#tab-runs").click()
+    desk.find("[name=run-b]").first.check()
+
+    desk.page.locator("#panel-runs", has_text="far east").wait_for()
+    assert desk.find("#map .route-shadow").count() == 2
+    desk.find("#run-b-none").check()
+    assert desk.find("#map .route-shadow").count() == 0
+
+
+def test_stop_is_found_by_its_name(desk: PageDriver) -> None:
+    desk.find("#tab-customers").click()
+    desk.find("#stops-search").fill("elbphil")
+    assert desk.find("#stops-list button.stop").all_inner_texts() == ["Elbphilharmonie"]
+    desk.find("#stops-list button.stop").click()
+    assert desk.text("#inspector-title") == "Elbphilharmonie"
+
+
+def test_times_that_need_a_speed_ask_for_it(desk: PageDriver) -> None:
+    desk.upload("cross.json", json.dumps({key: value for key, value in CROSS.items() if key != "speed"}))
+    desk.wait_for_customers(4)
+    assert "enter the average speed" in desk.text("#file-notice")
+    assert desk.evaluate("document.activeElement.id") == "vehicle-speed"
+    desk.find("#solve").click()
+    assert "nothing says how long a leg takes" in desk.text("#solve-notice")
+    desk.find("#vehicle-speed").fill("60")
+    desk.find("#vehicle-speed").press("Tab")
     desk.solve("search")
-    desk.evaluate(
-        """(() => { window.written = []; const pen = CanvasRenderingContext2D.prototype; const fill = pen.fillText;
-        pen.fillText = function (text, ...rest) { written.push(text); return fill.call(this, text, ...rest); }; })()"""
-    )
-    desk.download("#export-png", tmp_path)
-    written = desk.evaluate("window.written")
-
-    assert written[0] == "1 customer is not served:"
-    assert "both vehicles have too little room" in written[1]
-
-
-def test_insertion_is_not_called_savings(desk: PageDriver) -> None:
-    load(desk, "tight.json", json.dumps(TIGHT), 3)
-    desk.solve("search")
-
-    assert "insertion" in desk.text(".headline-facts") and "savings" not in desk.text(".headline-facts")
-    assert desk.text("#playback-caption").startswith("Built by insertion")
-
-
-def test_savings_are_called_so(desk: PageDriver) -> None:
-    load(desk, "cross.csv", CROSS, 4)
-    desk.evaluate("document.querySelector('.options').open = true")
-    desk.find("#model").select_option("savings")
-    desk.solve()
-
-    assert "savings" in desk.text(".headline-facts")
-    assert desk.text("#playback-caption").startswith("Built by savings")
-
-
-def test_picture_has_legend_numbers_and_kilometres(desk: PageDriver, tmp_path: Path) -> None:
-    load(desk, "tour.csv", TABLE, 20)
-    desk.solve()
-    drawn = desk.evaluate(
-        """(() => { window.written = []; const pen = CanvasRenderingContext2D.prototype; const fill = pen.fillText;
-        pen.fillText = function (text, ...rest) { written.push(text); return fill.call(this, text, ...rest); }; })()"""
-    )
-    assert drawn is None
-    picture = desk.download("#export-png", tmp_path)
-    written = desk.evaluate("window.written")
-
-    assert picture.stat().st_size > 10_000
-    assert any(text.startswith("1   ") and text.endswith(" km") for text in written), "the legend"
-    assert "5 km" in written or "10 km" in written, "the scale"
-    assert {"1", "2", "3"} <= set(written), "the order of stops"
-
-
-def test_street_map_is_off_until_asked_for_and_the_policy_lets_its_server_alone_in(
-    desk: PageDriver, tiles: Tiles
-) -> None:
-    load(desk, "tour.csv", TABLE, 20)
-    before = len(tiles.asked)
-    desk.page.wait_for_timeout(200)
-    assert len(tiles.asked) == before
-    desk.find("#streets").check()
-    desk.find("#map image").nth(3).wait_for(state="attached")
-    assert desk.text("#attribution") == "© Somebody <b>"
-    assert_tiles_lie_right(desk)
-    desk.keep_screenshot("planner-streets")
-    desk.find("#streets").uncheck()
-    assert desk.find("#map image").count() == 0
-    assert len(tiles.asked) > before
-    assert all(request.startswith(tiles.address) for request in desk.foreign_requests)
-    desk.foreign_requests.clear()
-    policy = desk.page.request.get(desk.address).headers["content-security-policy"]
-    assert policy.endswith(f"img-src 'self' {tiles.address}")
-
-
-def assert_tiles_lie_right(page: PageDriver) -> None:
-    """The picture under the depot is the one that street maps have for its place."""
-    zoom, column, row, left, top, size = page.evaluate(
-        """(() => { const depot = document.querySelector('#map .depot').getBoundingClientRect();
-        const at = [depot.left + depot.width / 2, depot.top + depot.height / 2];
-        const image = [...document.querySelectorAll('#map image')].find(i => { const b = i.getBoundingClientRect();
-          return b.left <= at[0] && at[0] < b.right && b.top <= at[1] && at[1] < b.bottom; });
-        const b = image.getBoundingClientRect();
-        return [...image.getAttribute('href').match(/\\d+(?=[/.])/g).slice(-3).map(Number),
-          (at[0] - b.left) / b.width, (at[1] - b.top) / b.height, b.width]; })()"""
-    )
-    count = 2**zoom
-    x = (9.99 + 180) / 360 * count
-    y = (1 - math.asinh(math.tan(math.radians(53.55))) / math.pi) / 2 * count
-    assert (column + left, row + top) == pytest.approx((x, y), abs=0.03)
-    assert 128 < size < 512
-
-
-def test_fleet_is_told_and_keeps_its_own_capacities(desk: PageDriver) -> None:
-    vehicles = [{"name": "van", "capacity": 10, "count": 2}, {"name": "bike", "capacity": 4}]
-    load(desk, "fleet.json", json.dumps({**SQUARE, "version": 2, "vehicles": vehicles}), 2)
-
-    assert "Vehicles: 2 van, any number of bike." in desk.text("#capacity-hint")
-    assert desk.find("#capacity").is_disabled()
+    assert desk.find(".gantt-stop").count() == 4

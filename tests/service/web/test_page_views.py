@@ -1,32 +1,77 @@
-"""The page in a browser: searches, comparisons, the film, and every way to look at it and to work it."""
+"""The page at three widths, in both colours, with a street map, and with a thousand stops."""
 
 from __future__ import annotations
 
-import re
+import http.server
+import json
+import math
+import threading
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from page_driver import PHONE, PageDriver, needs_browser, opened_page, running_browser
+from page_driver import PageDriver, needs_browser, opened_page, running_browser
 from running_service import RunningService, running_service
 
-from dynaroute import check
-from dynaroute.formats import instance_from_json
-from dynaroute.problem.solution import Solution
-
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Route
+    from playwright.sync_api import Browser
 
 pytestmark = needs_browser
 
+AXE = (Path(__file__).parent / "vendor" / "axe.min.js").read_text(encoding="utf-8")
+SIZES = {"phone": (390, 844), "tablet": (1024, 768), "desk": (1440, 900)}
 LEAST_CONTRAST = 4.5  # of text, for WCAG's level AA
 LEAST_LINE_CONTRAST = 3.0
+SQUARE = {
+    "capacity": 10,
+    "depot": {"lat": 53.5, "lon": 10.0},
+    "customers": [{"lat": 53.6, "lon": 10.0, "demand": 1}, {"lat": 53.5, "lon": 10.1, "demand": 1}],
+}
+PIXEL = bytes.fromhex(
+    "89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c4890000000d49444154789c63b8f3efff7f0009d40"
+    "3e2b2b0b0f40000000049454e44ae426082"
+)
+
+
+@dataclass
+class Tiles:
+    """A server of a street map's pictures, and what it was asked for."""
+
+    address: str
+    asked: list[str]
 
 
 @pytest.fixture(scope="module")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningService]:
-    with running_service(tmp_path_factory.mktemp("service")) as service:
+def tiles() -> Iterator[Tiles]:
+    asked: list[str] = []
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            asked.append(self.path)
+            self.send_response(200)
+            self.send_header("Content-Type", "image/png")
+            self.send_header("Content-Length", str(len(PIXEL)))
+            self.end_headers()
+            self.wfile.write(PIXEL)
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield Tiles(f"http://127.0.0.1:{server.server_port}", asked)
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory, tiles: Tiles) -> Iterator[RunningService]:
+    settings = {"tiles": f"{tiles.address}/{{z}}/{{x}}/{{y}}.png", "tiles_attribution": "© Somebody <b>"}
+    with running_service(tmp_path_factory.mktemp("service"), **settings) as service:
         yield service
 
 
@@ -43,293 +88,85 @@ def desk(browser: Browser, service: RunningService) -> Iterator[PageDriver]:
         yield driver
 
 
-def test_search_draws_better_routes_until_its_time_is_up(desk: PageDriver, tmp_path: Path) -> None:
-    desk.solve()
-    greedy = desk.cost()
-    desk.begin_search(2)
-    desk.find("#map .route").first.wait_for(state="attached")
-    desk.keep_screenshot("search")
-    desk.find("#search-progress").wait_for(state="hidden")
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("size", SIZES)
+def test_planned_day_fits_and_axe_finds_no_fault(
+    browser: Browser, service: RunningService, size: str, scheme: Any
+) -> None:
+    touch = {"has_touch": True, "is_mobile": True} if size == "phone" else {}
+    settings = {"color_scheme": scheme, "bypass_csp": True, **touch}
+    with opened_page(browser, service.address, SIZES[size], **settings) as page:
+        page.solve("search", 1)
+        page.find("#gantt [data-stop='2']").click()
+        page.keep_screenshot(f"planner-{size}-{scheme}")
 
-    assert desk.cost() < greedy
-    answer = desk.answer(tmp_path)
-    assert check(instance_from_json(answer["problem"]), Solution(answer["routes"], answer["cost"])) == []
-    costs = [cost for _, cost in answer["trace"]]
-    assert costs == sorted(costs, reverse=True)
-    assert desk.find("#curve .curve-line").is_visible()
-
-
-def test_first_solve_shows_the_routes_of_the_policy_and_goes_on_with_a_search(desk: PageDriver, tmp_path: Path) -> None:
-    desk.load_random(40)
-    desk.begin_search(2)
-    desk.find("#map .route").first.wait_for(state="attached")
-    desk.find("#search-progress").wait_for(state="hidden")
-
-    assert "amd" in desk.text(".headline-facts")
-    note = desk.find(".headline-note").first.inner_text()
-    assert note.startswith("amd")
-    assert "The search began from savings" in note
-    assert desk.text("#playback-caption").startswith("How amd")
-    assert len(desk.answer(tmp_path)["trace"]) > 1
+        assert_fits(page, size)
+        assert_near_the_map(page, size)
+        page.page.evaluate(AXE)
+        assert list_faults(page) == []
+        for tab in ("customers", "runs"):
+            page.find(f"#tab-{tab}").click()
+            assert_fits(page, size)
+            assert list_faults(page) == []
+        page.upload("tour.csv", "id,lat,lon,demand\nDepot,53.5,10,0\nNord,53.6,10,3\n")
+        page.find("#table-dialog[open]").wait_for()
+        page.keep_screenshot(f"dialog-{size}-{scheme}")
+        assert list_faults(page) == []
 
 
-def test_routes_keep_their_places_while_a_search_changes_them(desk: PageDriver) -> None:
-    def order(before: list[list[int]], after: list[list[int]]) -> object:
-        return desk.evaluate(f"import('/page/align.js').then(module => module.alignedOrder({before}, {after}))")
-
-    assert order([], [[1], [2]]) == [0, 1], "nothing was there before"
-    assert order([[1, 2], [3, 4, 5], [6]], [[6], [5, 4, 2], [1, 3]]) == [2, 1, 0]
-    assert order([[1, 2], [3], [4, 5]], [[5, 4], [2, 3, 1]]) == [1, 0], "the last moves up where one is gone"
-    assert order([[1, 2, 3]], [[1], [3, 2]]) == [1, 0], "a new one comes last"
-
-
-def test_stopped_search_keeps_its_best(desk: PageDriver, tmp_path: Path) -> None:
-    desk.begin_search(300)
-    desk.find("#stop").click()
-    desk.find("#search-progress").wait_for(state="hidden")
-
-    assert "stopped" in desk.text(".headline-facts")
-    answer = desk.answer(tmp_path)
-    assert check(instance_from_json(answer["problem"]), Solution(answer["routes"], answer["cost"])) == []
-
-
-@pytest.mark.parametrize(("state", "reason"), [("running", "compiles its code"), ("queued", "Waiting for other")])
-def test_a_search_without_routes_says_what_it_waits_for(desk: PageDriver, state: str, reason: str) -> None:
-    desk.page.clock.install()
-    desk.page.route("**/v1/jobs/*/events", lambda route: None)  # no news
-    desk.page.route("**/v1/jobs/*", lambda route: route.fulfill(json={"state": state}))
-    desk.choose_method("search")
-    desk.find("#solve").click()
-    desk.page.get_by_text("Searching…", exact=True).wait_for()
-    desk.page.clock.fast_forward(6000)
-    desk.page.locator("#headline", has_text=reason).wait_for()
-
-
-def test_many_edits_during_a_search_stop_it_without_a_complaint(desk: PageDriver) -> None:
-    desk.load_random(30)
-    desk.begin_search(300)
-    desk.find("#map .point").first.focus()
-    for _ in range(8):
-        desk.page.keyboard.press("ArrowRight")
-    desk.page.get_by_role("button", name="Solve", exact=True).wait_for()
-    assert desk.find("#solve-notice .error").count() == 0
-
-
-def test_problem_changed_before_its_search_began_is_not_waited_for(desk: PageDriver) -> None:
-    def answer_late(route: Route) -> None:
-        desk.page.wait_for_timeout(700)
-        route.continue_()
-
-    desk.page.route("**/v1/jobs", answer_late)
-    desk.choose_method("search")
-    desk.find("[name=seconds]").fill("300")
-    desk.find("#solve").click()
-    desk.load_random(9, seed=5)
-    desk.page.get_by_role("button", name="Solve", exact=True).wait_for()
-    assert desk.find("#solve-notice .error").count() == 0
-
-
-def test_loading_another_problem_stops_the_search(desk: PageDriver) -> None:
-    desk.begin_search(300)
-    desk.load_random(20)
-    desk.page.get_by_role("button", name="Solve", exact=True).wait_for()
-    desk.solve("greedy")
-
-    assert desk.find(".routes-table tr[data-route]").count() == desk.drawn_routes() > 0
-
-
-def test_two_runs_are_compared_side_by_side(desk: PageDriver) -> None:
-    desk.find("#solve-form .options summary").click()
-    desk.find("#model").select_option("amd-20")
-    desk.solve("greedy")
-    greedy = desk.cost()
-    desk.solve("2opt")
-    tidied = desk.cost()
-    desk.find("#tab-runs").click()
-    desk.find("[name=run-b]").first.check()
-
-    assert desk.find("#map-b .route").count() > 0
-    assert desk.text("#caption-a") == f"A · At once + 2OPT · {tidied:.3f}"
-    assert desk.text("#caption-b") == f"B · At once · {greedy:.3f}"
-    share = 100 * (greedy / tidied - 1)
-    assert float(desk.text(".facts dd >> nth=0").split()[0]) == pytest.approx(share, abs=0.02)
-    desk.keep_screenshot("compare")
-
-    desk.find("#run-b-none").check()
-    assert desk.find("#frame-b").is_hidden()
-
-
-def test_film_builds_the_routes_one_after_the_other(desk: PageDriver) -> None:
-    desk.find("#solve-form .options summary").click()
-    desk.find("#model").select_option("amd-100")
-    desk.solve()
-    routes = desk.drawn_routes()
-    assert desk.text("#playback-caption") == "How amd-100 built the routes"
-
-    desk.find("#scrub").fill("4.5")
-    assert desk.drawn_routes() == 1
-    assert desk.text("#playback-caption").startswith(f"Route 1 of {routes}, to customer")
-    assert desk.find("#map .vehicle").is_visible()
-
-    desk.find("#play").click()
-    desk.find("#map .route").nth(1).wait_for(state="attached")
-    desk.find("#play").click()
-    assert 2 <= desk.drawn_routes() < routes
-    desk.keep_screenshot("film")
-
-    desk.find("#scrub").press("End")
-    assert desk.drawn_routes() == routes
-    assert desk.find("#map .vehicle").is_hidden()
-
-
-def test_film_steps_from_route_to_route_where_motion_is_unwelcome(browser: Browser, service: RunningService) -> None:
-    with opened_page(browser, service.address, reduced_motion="reduce") as desk:
-        desk.load_random(20)
-        desk.solve()
-        desk.find("#speed").select_option("4")
-        desk.find("#play").click()
-        desk.page.get_by_text(re.compile(r"Route 1 of \d+ is complete")).wait_for()
-        assert desk.find("#map .vehicle").is_hidden()
-        desk.find("#play:not(.playing)").wait_for()
-
-
-def test_table_and_map_light_up_together(desk: PageDriver) -> None:
-    desk.solve()
-    desk.find("tr[data-route='1']").hover()
-    assert desk.find("#map .route.emphasised").get_attribute("data-route") == "1"
-
-    desk.find("tr[data-route='2'] .route-toggle").focus()
-    assert desk.find("#map .route.emphasised").get_attribute("data-route") == "2"
-
-    stop = desk.find("#map .point.colour-3").first
-    stop.hover()
-    assert desk.find("tr[data-route].emphasised").get_attribute("data-route") == "3"
-    assert "demand" in desk.text("#tooltip")
-
-    desk.find("tr[data-route='4'] .route-toggle").click()
-    desk.page.mouse.move(0, 0)
-    assert desk.find("#map .route.emphasised").get_attribute("data-route") == "4"
-
-
-def test_large_problem_is_drawn_and_its_film_played(desk: PageDriver) -> None:
-    desk.load_random(1000)
-    desk.find("#solve-form .options summary").click()
-    desk.find("#model").select_option("savings")
-    desk.solve()
-    desk.keep_screenshot("thousand")
-
-    assert desk.find("#map .point").count() == 1001
-    assert desk.find(".routes-table tr[data-route]").count() == desk.drawn_routes()
-    desk.find("#scrub").fill("500")
-    assert 0 < desk.drawn_routes() < desk.find(".routes-table tr[data-route]").count()
-
-
-def test_problem_without_places_is_solved_and_drawn_on_a_circle(desk: PageDriver, tmp_path: Path) -> None:
-    matrix = "[[0,5,6,7],[5,0,3,9],[6,3,0,4],[7,9,4,0]]"
-    customers = ",".join('{"demand":4}' for _ in range(3))
-    desk.upload("matrix.json", f'{{"capacity":8,"customers":[{customers}],"distances":{matrix}}}')
-    desk.page.get_by_text("matrix · 3 customers, capacity 8").wait_for()
-    desk.solve()
-
-    assert desk.cost() == 27
-    assert desk.find("#inspector").is_hidden()
-    desk.download("#export-png", tmp_path)
-
-
-def test_keyboard_alone_edits_and_solves(desk: PageDriver) -> None:
-    keys = desk.page.keyboard
-    for key in ("Tab", "Enter", "Home"):  # the link that skips to the map, the map, its depot
-        keys.press(key)
-    assert focused(desk).startswith("Depot")
-    keys.press("PageDown")
-    assert focused(desk).startswith("Customer 1,")
-    place = focused(desk)
-    keys.press("Shift+ArrowRight")
-    assert focused(desk) != place
-    keys.press("Control+z")
-    assert focused(desk) == place
-
-    keys.press("a")
-    assert focused(desk).startswith("Customer 101, demand 5")
-    keys.press("Enter")
-    assert desk.evaluate("document.activeElement.name") == "x"
-    for key in ("Tab", "Tab"):
-        keys.press(key)
-    keys.type("3")
-    keys.press("Escape")
-    assert focused(desk).startswith("Customer 101, demand 3")
-    keys.press("Delete")
-    assert "100 customers" in desk.text("#problem-summary")
-
-    desk.choose_method("greedy")
-    for _ in range(40):
-        keys.press("Tab")
-        if desk.evaluate("document.activeElement.id") == "solve":
-            break
-    keys.press("Enter")
-    desk.find("#map .route").first.wait_for(state="attached")
-    assert re.search(r"At once: cost [\d.]+ with \d+ routes\.", desk.text("#live"))
-
-
-def focused(desk: PageDriver) -> str:
-    return str(desk.evaluate("document.activeElement.getAttribute('aria-label')"))
-
-
-def test_every_control_has_a_name(desk: PageDriver) -> None:
-    desk.solve()
-    nameless = desk.evaluate(
-        """[...document.querySelectorAll('button, input, select, textarea, a, [role=tab], [role=tabpanel], svg[role]')]
-        .filter(element => !(element.getAttribute('aria-label') || element.getAttribute('aria-labelledby')
-          || element.textContent.trim() || element.labels?.[0]?.textContent.trim()))
-        .map(element => element.outerHTML)"""
+def list_faults(page: PageDriver) -> list[str]:
+    found = page.page.evaluate(
+        """axe.run({resultTypes: ['violations']}).then(found => found.violations
+        .map(fault => fault.id + ': ' + fault.nodes.map(node => node.html).join(' ').slice(0, 300)))"""
     )
+    return [str(fault) for fault in found]
 
-    assert nameless == []
+
+def assert_fits(page: PageDriver, size: str) -> None:
+    assert page.evaluate("document.documentElement.scrollWidth") <= SIZES[size][0]
+    cut_off = page.evaluate(
+        """[...document.querySelectorAll('.results button, .solve button, .day button, .stage-bar button')]
+        .filter(button => { const box = button.getBoundingClientRect();
+        return box.width > 0 && (box.left < 0 || box.right > innerWidth + 1); }).map(button => button.outerHTML)"""
+    )
+    assert cut_off == []
 
 
-def test_phone_needs_no_sideways_scrolling(browser: Browser, service: RunningService) -> None:
-    with opened_page(browser, service.address, PHONE, has_touch=True, is_mobile=True) as phone:
+def assert_near_the_map(page: PageDriver, size: str) -> None:
+    chart, stage, result = (box_of(page, selector) for selector in ("#gantt", "#map", "#headline"))
+    assert 0 <= chart["top"] - stage["bottom"] < 20
+    if size == "phone":
+        assert 0 <= result["top"] - chart["bottom"] < 200
+    else:
+        assert result["left"] >= stage["right"]
+        assert result["top"] < stage["bottom"]
 
-        def assert_fits() -> None:
-            assert phone.evaluate("document.documentElement.scrollWidth") <= PHONE[0]
 
-        assert_fits()
-        phone.upload("bad.vrp", "NAME : " + "x" * 200)
-        phone.find("#file-notice [role=alert]").wait_for()
-        assert_fits()
-        phone.solve("greedy")
-        phone.solve("2opt")
-        for tab in ("routes", "customers", "runs", "code"):
-            phone.find(f"#tab-{tab}").click()
-            assert_fits()
-        phone.find("#tab-runs").click()
-        phone.find("[name=run-b]").first.check()
-        assert_fits()
-        phone.find("#frame-b").wait_for()
-        phone.keep_screenshot("phone-compare")
+def box_of(page: PageDriver, selector: str) -> dict[str, float]:
+    found = page.evaluate(
+        f"""(() => {{ const box = document.querySelector('{selector}').getBoundingClientRect();
+        return {{left: box.left, right: box.right, top: box.top + scrollY, bottom: box.bottom + scrollY}}; }})()"""
+    )
+    return dict(found)
 
 
 def test_taps_place_points_on_a_phone(browser: Browser, service: RunningService) -> None:
-    with opened_page(browser, service.address, PHONE, has_touch=True, is_mobile=True) as phone:
+    with opened_page(browser, service.address, SIZES["phone"], has_touch=True, is_mobile=True) as phone:
         phone.start_empty()
         phone.find("#map").scroll_into_view_if_needed()
-        for x, y in [(0.5, 0.5), (0.2, 0.3), (0.8, 0.7)]:
+        for x, y in [(0.8, 0.2), (0.9, 0.9), (0.95, 0.5)]:
             phone.page.touchscreen.tap(*phone.place_on_map(x, y))
+            phone.find("#inspector-close").tap()
         assert phone.find("#map .point").count() == 3
-        phone.solve()
-        phone.find("#map").scroll_into_view_if_needed()
-        phone.keep_screenshot("phone")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_colours_follow_the_system_and_can_be_read(browser: Browser, service: RunningService, scheme: Any) -> None:
     with opened_page(browser, service.address, color_scheme=scheme) as desk:
-        desk.solve()
-        desk.keep_screenshot(scheme)
         is_dark = luminance(colour(desk, "--surface")) < 0.2
         assert is_dark == (scheme == "dark")
 
-        for text in ("--text", "--text-soft", "--accent", "--danger", "--good"):
+        for text in ("--text", "--text-soft", "--accent", "--danger", "--good", "--warn"):
             assert contrast(colour(desk, text), colour(desk, "--surface")) >= LEAST_CONTRAST, text
         assert contrast(colour(desk, "--accent-text"), colour(desk, "--accent")) >= LEAST_CONTRAST
         assert contrast(colour(desk, "--danger"), colour(desk, "--danger-soft")) >= LEAST_CONTRAST
@@ -347,8 +184,11 @@ def test_chosen_colours_go_before_the_system_and_are_remembered(browser: Browser
 
 
 def colour(desk: PageDriver, name: str) -> tuple[int, int, int]:
-    value = str(desk.evaluate(f"getComputedStyle(document.documentElement).getPropertyValue('{name}').trim()"))
-    red, green, blue = (int(value[start : start + 2], 16) for start in (1, 3, 5))
+    value = desk.evaluate(
+        f"""(() => {{ const probe = document.createElement('i'); probe.style.color = 'var({name})';
+        document.body.append(probe); const found = getComputedStyle(probe).color; probe.remove(); return found; }})()"""
+    )
+    red, green, blue = (int(part) for part in str(value).removeprefix("rgb(").removesuffix(")").split(","))
     return red, green, blue
 
 
@@ -362,3 +202,56 @@ def luminance(colour: tuple[int, int, int]) -> float:
 def contrast(one: tuple[int, int, int], other: tuple[int, int, int]) -> float:
     light, dark = sorted((luminance(one), luminance(other)), reverse=True)
     return (light + 0.05) / (dark + 0.05)
+
+
+def test_degrees_are_drawn_as_wide_as_they_are(desk: PageDriver) -> None:
+    desk.upload("square.json", json.dumps(SQUARE))
+    desk.wait_for_customers(2)
+    depot, north, east = (desk.centre_of(f"#map [data-node='{node}']") for node in range(3))
+
+    ratio = (east[0] - depot[0]) / (depot[1] - north[1])
+    assert ratio == pytest.approx(math.cos(math.radians(53.55)), rel=0.02)
+    assert str(desk.find(".leaflet-control-scale-line").text_content()).endswith("km")
+
+
+def test_street_map_is_off_until_asked_for_and_the_policy_lets_its_server_alone_in(
+    desk: PageDriver, tiles: Tiles
+) -> None:
+    before = len(tiles.asked)
+    desk.page.wait_for_timeout(200)
+    assert len(tiles.asked) == before
+    desk.find("#streets").check()
+    desk.find("#map img.leaflet-tile").nth(3).wait_for(state="attached")
+    assert desk.text(".leaflet-control-attribution") == "© Somebody <b>"
+    desk.find("#streets").uncheck()
+    assert desk.find("#map img.leaflet-tile").count() == 0
+    assert len(tiles.asked) > before
+    assert all(request.startswith(tiles.address) for request in desk.foreign_requests)
+    desk.foreign_requests.clear()
+    policy = desk.page.request.get(desk.address).headers["content-security-policy"]
+    assert policy.endswith(f"img-src 'self' {tiles.address}")
+
+
+def test_a_thousand_stops_are_drawn_and_listed(desk: PageDriver) -> None:
+    desk.load_random(1000)
+    desk.page.locator("#problem-summary", has_text="1,000 customers").wait_for()
+    desk.find("#solve-form .options summary").click()
+    desk.find("#model").select_option("savings")
+    desk.solve()
+    desk.keep_screenshot("thousand")
+
+    assert desk.find("#map .point").count() == 1001
+    assert desk.find(".route-card").count() == desk.drawn_routes() > 5
+    assert desk.find(".gantt-stop").count() == 1000
+
+
+def test_every_control_has_a_name(desk: PageDriver) -> None:
+    desk.solve()
+    nameless = desk.evaluate(
+        """[...document.querySelectorAll('button, input, select, textarea, a, [role=tab], [role=tabpanel], svg[role]')]
+        .filter(element => !(element.getAttribute('aria-label') || element.getAttribute('aria-labelledby')
+          || element.textContent.trim() || element.labels?.[0]?.textContent.trim()))
+        .map(element => element.outerHTML)"""
+    )
+
+    assert nameless == []

@@ -1,6 +1,5 @@
 // Calls the service over HTTP. Every failure becomes an ApiError in the form of the service's errors.
 
-import { typesOf } from "./instance.js";
 import { keep, recall } from "./storage.js";
 
 const TOKEN_KEY = "dynaroute.token";
@@ -36,22 +35,39 @@ export class Api {
     return this.#getJson("/v1/models");
   }
 
-  /** Turn a file into an instance. */
-  readFile(file, capacity) {
-    const form = new FormData();
-    form.set("file", file, file.name);
-    const query = capacity === null ? "" : `?${new URLSearchParams({ capacity })}`;
-    return this.#getJson(`/v1/convert${query}`, { method: "POST", body: form });
+  /** Turn a file into an instance; `options` are those of a file. */
+  readFile(file, options = {}) {
+    return this.#getJson("/v1/convert", { method: "POST", body: makeForm(file, options) });
+  }
+
+  /** Look at a table before it is read. */
+  previewTable(file, options) {
+    return this.#getJson("/v1/preview", { method: "POST", body: makeForm(file, options) });
+  }
+
+  /** The instance of JSON as the service writes it. */
+  readInstance(instance) {
+    return this.#getJson("/v1/convert", asJson(instance));
   }
 
   solve(request) {
     return this.#getJson("/v1/solve", asJson(request));
   }
 
-  /** Check routes with the service's independent checker. */
-  check(run) {
-    const { instance, routes, cost } = run;
-    return this.#getJson("/v1/check", asJson({ instance, solution: { routes, cost, vehicles: typesOf(run) } }));
+  /** Check routes with the service's independent checker, and ask for their timetable. */
+  check({ instance, routes, types }) {
+    const solution = { routes, ...(types === null ? {} : { vehicles: types }) };
+    return this.#getJson("/v1/check", asJson({ instance, solution, timetable: true }));
+  }
+
+  insert(plan, customers) {
+    return this.#getJson("/v1/insert", asJson({ plan, customers }));
+  }
+
+  /** A plan as the content of a file. */
+  async exportPlan(plan, format) {
+    const response = await this.#fetch("/v1/export", asJson({ plan, format }));
+    return response.blob();
   }
 
   startJob(request) {
@@ -116,6 +132,15 @@ export class Api {
       throw new ApiError(NO_CONTACT);
     }
   }
+}
+
+function makeForm(file, options) {
+  const form = new FormData();
+  form.set("file", file, file.name);
+  for (const [name, value] of Object.entries(options)) {
+    for (const each of [value].flat()) form.append(name, each);
+  }
+  return form;
 }
 
 function asJson(value) {

@@ -1,85 +1,113 @@
-// The form next to the selected point.
+// The form of the selected stop: what is known of it, its times, its route, and leaving it out.
 
-import { edited } from "./customers.js";
 import { byId, make } from "./dom.js";
-import { removeNode } from "./editor.js";
-import { axesOf, hasFreePlaces, hasPlace, nameOf, nodeAt } from "./instance.js";
-import { changeableRun, moveStop, routeOfStop } from "./reassign.js";
-import { editInstance, isLocked } from "./state.js";
+import { amountsOf, axesOf, detailsOf, hasFreePlaces, nameFields, nameOf, nodeAt, withFields } from "./instance.js";
+import { formatClock, formatGivenWindow, formatMinutes } from "./numbers.js";
+import { routeOfStop, vehicleOf } from "./plan.js";
+import { shownRun } from "./state.js";
+
+const NOWHERE = "-1";
 
 export class Inspector {
-  #store;
-  #map;
   #form = byId("inspector");
-
   #route = byId("inspector-route");
+  #store;
+  #planner;
+  #map;
 
-  constructor(store, map, api) {
-    this.#store = store;
+  constructor(store, planner, map) {
     this.#map = map;
-    this.#route.addEventListener("change", (event) => {
-      event.stopPropagation();
-      moveStop(store, api, store.state.selectedNode, Number(this.#route.value));
-    });
-    this.#form.addEventListener("change", (event) => this.#change(event.target));
+    this.#store = store;
+    this.#planner = planner;
+    this.#form.addEventListener("change", ({ target }) => this.#change(target));
     this.#form.addEventListener("submit", (event) => event.preventDefault());
     this.#form.addEventListener("keydown", (event) => {
-      if (event.key === "Escape" || (event.key === "Enter" && event.target.matches("input"))) this.#leave();
+      if (event.key !== "Escape" && !(event.key === "Enter" && event.target.matches("input"))) return;
+      event.preventDefault();
+      event.target.blur(); // what was typed counts, and may draw the point anew
+      map.focusNode(store.state.selectedNode);
     });
     byId("inspector-close").addEventListener("click", () => store.update({ selectedNode: null }));
-    byId("inspector-remove").addEventListener("click", () => removeNode(store, store.state.selectedNode));
-    store.watch(["selectedNode", "instance", "comparedRun", "shownRun", "search", "lockedRoutes"], (state) => this.#show(state));
+    byId("inspector-remove").addEventListener("click", () => planner.removeCustomer(store.state.selectedNode));
+    store.watch(["selectedNode", "instance", "shownRun", "runs", "search"], (state) => this.#show(state));
   }
 
-  #show({ selectedNode, instance, comparedRun }) {
-    const isThere = selectedNode !== null && instance.depot !== null && selectedNode <= instance.customers.length;
-    const isShown = isThere && comparedRun === null;
+  #show({ selectedNode: node, instance }) {
+    const isShown = node !== null && instance?.depot != null && node <= instance.customers.length;
     this.#form.hidden = !isShown;
     if (!isShown) return;
-    const [, y] = this.#map.screenPlace(selectedNode);
-    this.#form.classList.toggle("above", y > this.#map.view.height / 2); // so that it does not cover the point
-    const node = nodeAt(instance, selectedNode);
-    const isFree = hasFreePlaces(instance);
-    byId("inspector-title").textContent = nameOf(instance, selectedNode);
-    axesOf(node).forEach((axis, index) => {
-      const input = this.#form.elements[index === 0 ? "x" : "y"];
-      input.value = hasPlace(node) ? node[axis] : "";
-      input.disabled = !isFree;
-      input.parentElement.firstChild.textContent = `${axis} `;
-    });
-    byId("inspector-demand").hidden = selectedNode === 0;
-    this.#form.elements.demand.value = node.demand ?? "";
-    byId("inspector-remove").hidden = selectedNode === 0 || !isFree;
-    this.#listRoutes(selectedNode);
+    const own = nodeAt(instance, node);
+    const run = shownRun(this.#store.state);
+    byId("inspector-title").textContent = nameOf(instance, node);
+    byId("inspector-times").textContent = describeTimes(run, node);
+    byId("inspector-details").textContent = detailsOf(own).map((pair) => pair.join(": ")).join(" · ");
+    this.#form.classList.toggle("rightwards", this.#map.isOnTheLeft(node)); // so that it does not cover the point
+    const amounts = node === 0 ? [] : amountsOf(own.demand).map(([name, value]) => ["number", `demand ${name}`.trim(), name || "Demand", value]);
+    const axes = axesOf(own).map((axis) => ["number", axis, axis, own[axis]]);
+    const service = node === 0 ? [] : [["text", "service", "Service, minutes", own.service ? minutesOf(own.service) : ""]];
+    const window = own.windows?.length > 1 ? own.windows.map(formatGivenWindow).join(", ") : formatGivenWindow(own.window ?? own.windows?.[0]);
+    const title = node === 0 ? [] : [["text", "name", "Name", nameOf(instance, node)]];
+    const fields = [...title, ...amounts, ["text", "window", "Window", window], ...service, ...axes];
+    const held = document.activeElement?.closest?.("#inspector-fields") ? document.activeElement.name : null;
+    byId("inspector-fields").replaceChildren(...fields.map((field) => this.#makeField(instance, own, field)));
+    if (held !== null) this.#form.elements[held]?.focus();
+    byId("inspector-remove").hidden = node === 0;
+    this.#listRoutes(run, node);
+  }
+
+  #makeField(instance, own, [type, name, label, value]) {
+    const isFixed = (name === "window" && own.windows?.length > 1) || (axesOf(own).includes(name) && !hasFreePlaces(instance));
+    const input = make("input", { type, name, value: value ?? "", step: "any", disabled: isFixed, autocomplete: "off" });
+    if (name === "window") input.placeholder = "08:00-12:00";
+    return make("label", {}, label, input);
   }
 
   /** Which route the stop is on, and those that it could go to. */
-  #listRoutes(node) {
-    const run = changeableRun(this.#store.state);
-    const own = run === null ? -1 : routeOfStop(run, node);
-    byId("inspector-route-field").hidden = own < 0;
-    if (own < 0) return;
-    const isFixed = run.routes.map((stops) => isLocked(this.#store.state, stops));
-    const names = [...run.routes.map((_, route) => `Route ${route + 1}`), "New route"];
-    const options = names.map((text, route) => make("option", { value: route, text, disabled: isFixed[route] ?? false }));
-    this.#route.replaceChildren(...options);
-    this.#route.value = own;
-    this.#route.disabled = isFixed[own];
+  #listRoutes(run, node) {
+    this.#route.parentElement.hidden = run === null || node === 0;
+    if (this.#route.parentElement.hidden) return;
+    const names = run.routes.map((_, route) => `${route + 1} · ${vehicleOf(run, route)}`);
+    const options = [...names, "New route"].map((text, route) => make("option", { value: route, text }));
+    this.#route.replaceChildren(make("option", { value: NOWHERE, text: "Not served" }), ...options);
+    this.#route.value = String(routeOfStop(run, node));
   }
 
   #change(input) {
-    const { selectedNode, instance } = this.#store.state;
-    const value = input.valueAsNumber;
-    if (!Number.isFinite(value) || !input.checkValidity()) {
-      this.#show(this.#store.state); // what was there before
+    const { selectedNode: node, instance } = this.#store.state;
+    if (input === this.#route) {
+      if (input.value === NOWHERE) this.#planner.leaveOut(node);
+      else this.#planner.moveStop(node, Number(input.value));
       return;
     }
-    const [across, up] = axesOf(nodeAt(instance, selectedNode));
-    const field = { x: across, y: up, demand: "demand" }[input.name];
-    editInstance(this.#store, edited(instance, selectedNode, field, value), selectedNode);
+    const fields = input.name === "name" ? nameFields(instance, node, input.value.trim()) : readField(nodeAt(instance, node), input);
+    if (fields === null) this.#show(this.#store.state); // what was there before
+    else this.#planner.changeInstance(withFields(instance, node, fields), node);
   }
+}
 
-  #leave() {
-    this.#map.focusNode(this.#store.state.selectedNode);
-  }
+/** The changed fields of a node, or null where what was written is no value. */
+function readField(own, { name, value, valueAsNumber, validity }) {
+  if (name === "window") return { window: value.trim().replace("–", "-") || undefined, windows: undefined };
+  if (name === "service") return { service: value.trim() === "" ? undefined : readMinutes(value.trim()) };
+  if (!Number.isFinite(valueAsNumber) || !validity.valid) return null;
+  const [kind, dimension] = name.split(/ (.*)/);
+  if (kind !== "demand") return { [name]: valueAsNumber };
+  return { demand: dimension === undefined ? valueAsNumber : { ...own.demand, [dimension]: valueAsNumber } };
+}
+
+function readMinutes(text) {
+  return Number.isFinite(Number(text)) ? 60 * Number(text) : text;
+}
+
+function minutesOf(service) {
+  return typeof service === "number" ? service / 60 : service;
+}
+
+function describeTimes(run, node) {
+  const route = routeOfStop(run, node);
+  const stop = run?.timetable?.[route]?.stops.find(({ customer }) => customer === node);
+  if (stop === undefined || stop.arrival === null) return "";
+  const waits = stop.waiting >= 30 ? [`waits ${formatMinutes(stop.waiting)}`] : [];
+  const slack = stop.slack === null ? [] : [stop.slack < 0 ? `${formatMinutes(-stop.slack)} late` : `slack ${formatMinutes(stop.slack)}`];
+  return [`${vehicleOf(run, route)}: ${formatClock(stop.arrival)} to ${formatClock(stop.leave)}`, ...waits, ...slack].join(", ");
 }

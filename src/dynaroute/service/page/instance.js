@@ -1,44 +1,42 @@
 // Reads and changes a JSON instance. Every change makes a new one. Independent of the page.
 
+const NO_DEPOT = { x: 0, y: 0 };
+
 /** The instance of an empty map: a depot comes first, so there is none yet. */
 export function emptyInstance() {
-  return { name: "drawn", capacity: 40, depot: null, customers: [] };
+  return { name: "new day", capacity: 40, depot: null, customers: [] };
 }
 
 export function isOnGlobe(instance) {
   return nodesOf(instance).some((node) => node.lat !== undefined);
 }
 
-/** Whether points may be moved, added and removed: a distance matrix speaks of the places as they were. */
+/** Whether points may be moved and added: a matrix speaks of the places as they were. */
 export function hasFreePlaces(instance) {
-  return instance.distances === undefined || instance.distances === null;
+  return !instance.distances && !instance.durations;
 }
 
 export function hasPlaces(instance) {
-  return nodesOf(instance).every(hasPlace);
-}
-
-export function hasPlace(node) {
-  return placeOf(node).every(Number.isFinite);
+  return nodesOf(instance).every((node) => placeOf(node).every(Number.isFinite));
 }
 
 /** Depot and customers; the depot is node 0. */
 export function nodesOf(instance) {
-  return instance.depot === null ? [] : [instance.depot, ...instance.customers];
+  return instance.depot === null ? [] : [instance.depot ?? NO_DEPOT, ...instance.customers];
 }
 
 export function nodeAt(instance, node) {
   return node === 0 ? instance.depot : instance.customers[node - 1];
 }
 
-/** All nodes with places to draw them at: without any, on a circle, where one sees at least who shares a route. */
+/** All nodes with places to draw them at, further depots last; without any, customers lie on a circle. */
 export function placedNodes(instance) {
-  if (hasPlaces(instance)) return nodesOf(instance);
+  if (hasPlaces(instance)) return [...nodesOf(instance), ...(instance.places ?? [])];
   const customers = instance.customers.map((customer, index) => {
     const angle = (2 * Math.PI * index) / instance.customers.length;
     return { ...customer, x: Math.cos(angle), y: Math.sin(angle) };
   });
-  return [{ x: 0, y: 0 }, ...customers];
+  return [NO_DEPOT, ...customers];
 }
 
 export function axesOf(node) {
@@ -50,115 +48,120 @@ export function placeOf(node) {
   return [node[across], node[up]];
 }
 
+const NAME_COLUMN = /^((customer|stop|client|company|kunden?|stopp?)[ _-]?)?name$|^(customer|client|company|kunde|firma|nom|nombre|cliente)$/i;
+
+/** What people call a stop: its name among the other columns of the file, its id, or its number. */
 export function nameOf(instance, node) {
-  if (node === 0) return "Depot";
-  return `Customer ${instance.customers[node - 1].id ?? node}`;
+  if (node === 0) return String(instance.depot?.id ?? "Depot");
+  const own = instance.customers[node - 1];
+  if (own === undefined) return String(instance.places?.[node - 1 - instance.customers.length]?.id ?? "Depot");
+  return String(own.details?.[nameColumnOf(own)] || (own.id ?? node));
 }
 
-/** What the vehicle of a route holds; `vehicles` are the names or numbers of the routes' types, where there are types. */
-export function capacityOf({ instance, vehicles }, route) {
-  const type = vehicles?.[route];
-  const found = instance.vehicles?.find(({ name }, index) => (name || index) === type);
-  return found?.capacity ?? instance.capacity;
+/** The column of a node's details that holds its name, or undefined. */
+function nameColumnOf(own) {
+  return Object.keys(own?.details ?? {}).find((column) => NAME_COLUMN.test(column));
 }
 
-/** The type of each route's vehicle, by number from 0; null where any type may drive it. */
-export function typesOf({ instance, vehicles }) {
-  return vehicles?.map((type) => (typeof type === "string" ? instance.vehicles.findIndex(({ name }) => name === type) : type)) ?? null;
+/** What else the file says of a node, as [column, text] pairs. */
+export function detailsOf(own) {
+  return Object.entries(own.details ?? {}).filter(([column]) => column !== nameColumnOf(own));
 }
 
-/** Whether a route ends at its last customer, with some vehicle. */
-export function hasOpenRoutes(instance) {
-  return instance.vehicles?.some(({ end }) => end === "open") ?? false;
+/** The fields that give a customer another name: the column of names, where the day has one, or its id. */
+export function nameFields(instance, node, name) {
+  const column = instance.customers.map(nameColumnOf).find(Boolean);
+  if (column === undefined) return { id: name };
+  return { details: { ...instance.customers[node - 1].details, [column]: name } };
 }
 
-/** What vehicles there are, in words. */
-export function describeFleet(instance) {
-  if (!instance.vehicles) return "The fleet is unlimited.";
-  const types = instance.vehicles.map(({ name, count }, index) => `${count ?? "any number of"} ${name || `type ${index + 1}`}`);
-  return `Vehicles: ${types.join(", ")}.`;
+/** An amount as [dimension, number] pairs; the dimension is "" where there is only one. */
+export function amountsOf(amount) {
+  return amount !== null && typeof amount === "object" ? Object.entries(amount) : [["", amount ?? 0]];
 }
 
-export function totalDemand(instance) {
-  return round(instance.customers.reduce((sum, customer) => sum + customer.demand, 0));
+/** About how long a leg is, to compare places in a route; the service measures exactly. */
+export function legLength(instance, start, end) {
+  if (instance.distances) return instance.distances[start][end];
+  const nodes = placedNodes(instance);
+  const [[x, y], [right, top]] = [placeOf(nodes[start]), placeOf(nodes[end])];
+  const width = isOnGlobe(instance) ? Math.cos((y * Math.PI) / 180) : 1;
+  return Math.hypot((right - x) * width, top - y);
 }
 
-export function leastRoutes(instance) {
-  return Math.max(1, Math.ceil(round(totalDemand(instance) / instance.capacity)));
+/** Names of the dimensions of loads, [""] where there is only one. */
+export function dimensionsOf(instance) {
+  return amountsOf(instance.vehicles?.[0]?.capacity ?? instance.capacity).map(([name]) => name);
 }
 
-/** The smallest box around all points; a square of 100 around one or none, so that there is room to draw. */
-export function boundsOf(nodes) {
-  if (nodes.length === 0) return { left: 0, right: 100, low: 0, high: 100 };
-  if (nodes.length === 1) {
-    const [x, y] = placeOf(nodes[0]);
-    return { left: x - 50, right: x + 50, low: y - 50, high: y + 50 };
-  }
-  const bounds = { left: Infinity, right: -Infinity, low: Infinity, high: -Infinity };
-  for (const node of nodes) {
-    const [x, y] = placeOf(node);
-    bounds.left = Math.min(bounds.left, x);
-    bounds.right = Math.max(bounds.right, x);
-    bounds.low = Math.min(bounds.low, y);
-    bounds.high = Math.max(bounds.high, y);
-  }
-  return bounds;
+/** The vehicle types; without any, one of as many vehicles as are needed. */
+export function fleetOf(instance) {
+  return instance.vehicles ?? [{ name: "", capacity: instance.capacity }];
 }
 
-export function withCapacity(instance, capacity) {
-  return { ...instance, capacity };
+/** The same with other vehicle types; what only says a capacity stays a plain problem. */
+export function withFleet(instance, fleet) {
+  const [only] = fleet;
+  const isPlain = fleet.length === 1 && Object.keys(only).every((key) => key === "capacity" || only[key] === "");
+  const { vehicles: _, ...rest } = instance;
+  if (isPlain) return { ...rest, capacity: only.capacity };
+  return { ...rest, version: Math.max(2, instance.version ?? 2), capacity: undefined, vehicles: fleet };
 }
 
-/** The same with a speed in km/h; a problem knows metres a second. */
-export function withSpeed(instance, speed) {
-  return { ...instance, speed: speed / 3.6 };
-}
-
-/** In km/h, or null while nobody has said it. */
+/** In km/h on the globe, else in units an hour; null while nobody has said it. */
 export function speedOf(instance) {
-  return instance.speed ? round(instance.speed * 3.6) : null;
+  return instance.speed ? round(instance.speed * (isOnGlobe(instance) ? 3.6 : 3600)) : null;
 }
 
-/** Whether times matter, and a speed on the globe is what says how long legs take. */
-export function goesBySpeed(instance) {
-  const isTimed = ({ window, shift, max_duration: longest }) => [window, shift, longest].some((limit) => limit != null);
-  const nodes = nodesOf(instance);
-  return nodes[0]?.lat !== undefined && !instance.durations && [...nodes, ...(instance.vehicles ?? [])].some(isTimed);
+export function withSpeed(instance, speed) {
+  return { ...instance, speed: speed === null ? undefined : speed / (isOnGlobe(instance) ? 3.6 : 3600) };
+}
+
+/** Whether times are limited although nothing tells how long legs take. */
+export function lacksSpeed(instance) {
+  if (instance.speed || instance.durations) return false;
+  const isTimed = (each) => [each?.window, each?.windows, each?.shift, each?.max_duration].some((limit) => limit != null);
+  return [...nodesOf(instance), ...fleetOf(instance)].some(isTimed);
 }
 
 export function withDepot(instance, place) {
-  return { ...instance, depot: makeNode(instance, place) };
+  return { ...instance, depot: { ...instance.depot, ...makePlace(instance, place) } };
 }
 
-export function withCustomer(instance, place, demand) {
-  const customer = { ...makeNode(instance, place), demand };
-  if (instance.customers.some((other) => other.id !== undefined)) customer.id = freeName(instance);
+/** A customer at a place, with a name that is free, where customers have names. */
+export function makeCustomer(instance, place, fields = {}) {
+  const isNamed = instance.customers.some((other) => other.id !== undefined);
+  const demand = Object.fromEntries(dimensionsOf(instance).map((name) => [name, 1]));
+  const own = { ...makePlace(instance, place), demand: demand[""] ?? demand, ...fields };
+  return isNamed && own.id === undefined ? { ...own, id: freeName(instance) } : own;
+}
+
+export function withCustomer(instance, customer) {
   return { ...instance, customers: [...instance.customers, customer] };
 }
 
 export function withoutCustomer(instance, node) {
-  return { ...instance, customers: instance.customers.filter((_, index) => index !== node - 1) };
+  const customers = instance.customers.filter((_, index) => index !== node - 1);
+  const cut = (matrix) => matrix?.filter((_, row) => row !== node).map((row) => row.filter((_, column) => column !== node));
+  const matrices = ["distances", "durations"].filter((key) => instance[key]).map((key) => [key, cut(instance[key])]);
+  return { ...instance, customers, ...Object.fromEntries(matrices) };
 }
 
-export function withPlace(instance, node, place) {
-  const moved = (old) => {
-    const [across, up] = axesOf(old);
-    return { ...old, [across]: place[0], [up]: place[1] };
-  };
-  return node === 0 ? { ...instance, depot: moved(instance.depot) } : withNode(instance, node, moved);
-}
-
-export function withDemand(instance, node, demand) {
-  return withNode(instance, node, (old) => ({ ...old, demand }));
-}
-
-function withNode(instance, node, change) {
-  const customers = instance.customers.map((customer, index) => (index === node - 1 ? change(customer) : customer));
+/** The same with some fields of a node changed; a field that becomes undefined is left out. */
+export function withFields(instance, node, fields) {
+  if (node === 0) return { ...instance, depot: { ...instance.depot, ...fields } };
+  const customers = instance.customers.map((old, index) => (index === node - 1 ? { ...old, ...fields } : old));
   return { ...instance, customers };
 }
 
-function makeNode(instance, [x, y]) {
-  return isOnGlobe(instance) ? { lat: y, lon: x } : { x, y };
+export function withPlace(instance, node, [x, y]) {
+  const [across, up] = axesOf(nodeAt(instance, node));
+  return withFields(instance, node, { [across]: x, [up]: y });
+}
+
+function makePlace(instance, [x, y]) {
+  const isGlobe = isOnGlobe(instance);
+  return isGlobe ? { lat: y, lon: x } : { x, y };
 }
 
 function freeName(instance) {

@@ -1,112 +1,103 @@
-// Puts the page together: one store, the cards around it, and the maps.
+// Puts the page together: one store, the cards around it, and the map.
 
-import { Api } from "./api.js";
-import { CodePanel } from "./code.js";
+import { Api, ApiError } from "./api.js";
 import { wireColourScheme } from "./colour_scheme.js";
-import { CustomerTable } from "./customers.js";
+import { ComparePanel } from "./compare.js";
+import { DayCard } from "./day.js";
 import { byId } from "./dom.js";
-import { MapEditor } from "./editor.js";
-import { wireExport } from "./export.js";
+import { wireAutosave, wirePrinting, wireSaving } from "./files.js";
+import { Gantt } from "./gantt.js";
+import { showHeadline } from "./headline.js";
 import { Inspector } from "./inspector.js";
 import { RouteMap } from "./map.js";
-import { formatLength } from "./lengths.js";
-import { Player } from "./playback.js";
-import { wirePrinting } from "./print.js";
-import { ProblemCard } from "./problem.js";
-import { moveStop } from "./reassign.js";
-import { runToShow, showHeadline } from "./results.js";
-import { RunsPanel, sharedLegs } from "./runs.js";
+import { wireMapTools } from "./map_tools.js";
+import { announce, clearNotice, showError } from "./notices.js";
+import { Planner } from "./plan.js";
+import { RoutesPanel } from "./routes_panel.js";
 import { SolveCard } from "./solve.js";
-import { wireStreetMap } from "./street_map.js";
-import { createStore, drawingOf, findRun, undoEdit } from "./state.js";
-import { RouteTable } from "./table.js";
+import { createStore, findRun, redo, runToShow, undo } from "./state.js";
+import { StopsPanel } from "./stops_panel.js";
 import { wireTabs } from "./tabs.js";
-
-const ZOOM_STEP = 1.4;
 
 function start() {
   const store = createStore();
   const api = new Api(askForToken);
+  const planner = new Planner(store, api, announce, fail);
+  const map = new RouteMap(byId("map"));
   wireTabs();
   wireColourScheme(byId("theme"));
-  const map = new RouteMap(byId("map"), { isEditable: true });
-  const secondMap = new RouteMap(byId("map-b"), { isEditable: false });
-  wireMaps(store, api, map, secondMap);
-  wireStreetMap(map);
-  wireTools(store, map);
-  new Inspector(store, map, api);
-  new Player(store);
-  wireResults(store, api);
-  wirePrinting(store);
-  wireExport(store);
+  const isKept = wireAutosave(store);
+  wireMap(store, map);
+  wireMapTools(store, map, planner);
+  wireHistory(store);
+  new Inspector(store, planner, map);
+  new Gantt(store, planner);
+  new RoutesPanel(store, planner);
+  new StopsPanel(store);
+  new ComparePanel(store);
+  store.watch(["instance", "runs", "shownRun", "search", "tightMinutes"], showHeadline);
+  wireSaving(store, api, fail);
+  wirePrinting(store, api, fail);
   new SolveCard(store, api);
-  new ProblemCard(store, api).loadRandom();
+  const day = new DayCard(store, api, planner);
+  if (!isKept) day.openSample();
 }
 
-function wireMaps(store, api, map, secondMap) {
-  let loads = 0;
-  map.onLook = (frame) => secondMap.look(frame);
+function wireMap(store, map) {
+  let loads = -1;
   store.watch(["instance"], (state) => {
     if (state.instance === null) return;
-    const keepsView = state.loads === loads; // an edit or undo
+    map.showInstance(state.instance, { keepsView: state.loads === loads }); // an edit or undo
     loads = state.loads;
-    secondMap.showInstance(state.instance, { keepsView: true });
-    map.showInstance(state.instance, { keepsView });
   });
-  const editor = new MapEditor(map, store, byId("tooltip"));
-  editor.routes = () => drawingOf(store.state).routes;
-  editor.moveStop = (stop, route) => moveStop(store, api, stop, route);
-  const drawn = ["instance", "runs", "shownRun", "comparedRun", "search", "playback"];
-  store.watch(drawn, (state) => drawMaps(state, map, secondMap));
-  store.watch(["selectedNode", "instance"], ({ selectedNode }) => map.select(selectedNode));
-  store.watch([...drawn, "hoveredRoute", "pinnedRoute"], ({ hoveredRoute, pinnedRoute, comparedRun }) => {
-    map.emphasise(comparedRun === null ? (hoveredRoute ?? pinnedRoute) : null);
+  store.watch(["instance", "runs", "shownRun", "comparedRun", "search"], (state) => {
+    if (state.instance === null) return;
+    map.showRoutes(runToShow(state)?.routes ?? [], findRun(state, state.comparedRun)?.routes);
   });
-}
-
-function drawMaps(state, map, secondMap) {
-  const [a, b] = [findRun(state, state.shownRun), findRun(state, state.comparedRun)];
-  const isComparing = a !== null && b !== null && state.search === null;
-  byId("frame-b").hidden = !isComparing;
-  byId("maps").classList.toggle("comparing", isComparing);
-  byId("caption-a").textContent = isComparing ? `A · ${a.label} · ${formatLength(a.instance, a.cost)}` : "";
-  const shared = isComparing ? sharedLegs(a, b) : null;
-  map.showRoutes(drawingOf(state), shared);
-  if (!isComparing) return;
-  byId("caption-b").textContent = `B · ${b.label} · ${formatLength(b.instance, b.cost)}`;
-  secondMap.showRoutes({ routes: b.routes, tip: null }, shared);
-}
-
-function wireTools(store, map) {
-  byId("undo").addEventListener("click", () => undoEdit(store));
-  byId("zoom-in").addEventListener("click", () => map.zoom(ZOOM_STEP));
-  byId("zoom-out").addEventListener("click", () => map.zoom(1 / ZOOM_STEP));
+  store.watch(["instance", "shownRun", "search", "hoveredRoute", "pinnedRoute"], ({ hoveredRoute, pinnedRoute, instance }) => {
+    if (instance !== null) map.emphasise(hoveredRoute ?? pinnedRoute);
+  });
+  store.watch(["selectedNode", "instance"], ({ selectedNode, instance }) => instance !== null && map.select(selectedNode));
+  byId("zoom-in").addEventListener("click", () => map.zoom(1));
+  byId("zoom-out").addEventListener("click", () => map.zoom(-1));
   byId("zoom-fit").addEventListener("click", () => map.fit());
-  const tools = [...document.querySelectorAll("input[name=tool]")];
-  for (const input of tools) input.addEventListener("change", () => store.update({ tool: input.value }));
-  store.watch(["tool", "past"], ({ tool, past }) => {
-    for (const input of tools) input.checked = input.value === tool;
-    map.svg.dataset.tool = tool;
+  wireStreets(map);
+}
+
+/** Offer the street map that the service names, if it does; it is off until the user turns it on. */
+async function wireStreets(map) {
+  const response = await fetch("/page/street_map.json").catch(() => null);
+  const settings = response?.ok ? await response.json() : { tiles: null };
+  if (settings.tiles === null) return;
+  byId("streets-field").hidden = false;
+  byId("streets").addEventListener("change", ({ target }) => map.showStreets(target.checked ? settings : null));
+}
+
+function wireHistory(store) {
+  const act = { undo: () => undo(store), redo: () => redo(store) };
+  for (const name of ["undo", "redo"]) byId(name).addEventListener("click", () => act[name]());
+  document.addEventListener("keydown", (event) => {
+    const isTyping = event.target.matches("input:not([type=radio], [type=checkbox]), textarea, select") || document.querySelector("dialog[open]");
+    if (!(event.ctrlKey || event.metaKey) || isTyping) return;
+    const key = event.key.toLowerCase();
+    const name = key === "y" || (key === "z" && event.shiftKey) ? "redo" : key === "z" ? "undo" : null;
+    if (name === null) return;
+    event.preventDefault();
+    act[name]();
+    announce(name === "undo" ? "Undone." : "Done again.");
+  });
+  store.watch(["past", "future"], ({ past, future }) => {
     byId("undo").disabled = past.length === 0;
+    byId("redo").disabled = future.length === 0;
   });
 }
 
-function wireResults(store, api) {
-  const routes = new RouteTable(byId("panel-routes"), store, api);
-  const customers = new CustomerTable(byId("panel-customers"), store);
-  const runs = new RunsPanel(byId("panel-runs"), store);
-  const code = new CodePanel(byId("panel-code"), store);
-  store.watch(["instance", "runs", "shownRun", "search"], (state) => {
-    showHeadline(state);
-    code.show();
-  });
-  const shown = ["instance", "runs", "shownRun", "search", "lockedRoutes", "comparedRun", "playback"];
-  store.watch(shown, (state) => routes.show(runToShow(state)));
-  store.watch(["instance", "runs", "shownRun", "comparedRun"], () => runs.show());
-  store.watch(["instance"], () => customers.show());
-  store.watch(["selectedNode"], () => customers.mark());
-  new MutationObserver(() => customers.show()).observe(byId("panel-customers"), { attributeFilter: ["hidden"] });
-  store.watch(["hoveredRoute", "pinnedRoute"], (state) => routes.emphasise(state));
+/** Show an error of the service about a change; others are ours, and end up in the console. */
+function fail(error) {
+  if (!(error instanceof ApiError)) throw error;
+  const place = byId("change-notice");
+  showError(place, error);
+  document.addEventListener("pointerdown", () => clearNotice(place), { once: true });
 }
 
 async function askForToken() {

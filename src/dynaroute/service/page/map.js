@@ -1,359 +1,298 @@
-// Draws a problem and its routes as SVG. It has no state of the page; its owner says what to show.
+// The map, drawn by Leaflet: places in degrees as street maps have them, others in a plane. It has no state of the page.
 
 import { colourIndex, dashOf } from "./colours.js";
-import { makeSvg, setAttributes } from "./dom.js";
-import { axesOf, boundsOf, hasPlace, hasPlaces, isOnGlobe, nameOf, nodeAt, placedNodes, placeOf } from "./instance.js";
-import { scaleBar } from "./lengths.js";
-import { formatAmount, formatPlace } from "./numbers.js";
-import { StreetMap } from "./street_map.js";
-import { GLOBE, PLANE, View } from "./view.js";
+import { make } from "./dom.js";
+import { amountsOf, hasPlaces, isOnGlobe, nameOf, nodeAt, placedNodes, placeOf } from "./instance.js";
+import { formatAmount } from "./numbers.js";
 
-const MOST_LABELS = 60; // more route numbers would hide the map
-const DEPOT_SIZE = 15;
-const LABEL_ROOM = 14; // pixels between a route's number and its points
-const LABEL_SHIFTS = [[0, 0], [0, -17], [17, 0], [0, 17], [-17, 0], [20, -20], [20, 20], [-20, 20], [-20, -20]];
+const { L } = window; // a classic script of the page
+const MOST_LABELS = 60; // more names of routes would hide the map
+const MOST_NUMBERS = 80; // stops of the route that stands out
+const LEAST_SPAN = 1e-9;
+const DEEPEST = { true: 19, false: 40 };
+
+/** Tiles that are just removed; Leaflet would point them at an embedded picture, which the content policy forbids. */
+const Tiles = L.TileLayer.extend({
+  _removeTile: L.GridLayer.prototype._removeTile,
+  _abortLoading() {},
+});
 
 export class RouteMap {
-  #svg;
-  #streets = new StreetMap();
-  #scale = makeSvg("g", { class: "scale", "aria-hidden": "true" });
-  #grid = makeSvg("g", { class: "grid", "aria-hidden": "true" });
-  #routes = makeSvg("g", { class: "routes", "aria-hidden": "true" });
-  #points = makeSvg("g", { class: "points" });
-  #labels = makeSvg("g", { class: "labels", "aria-hidden": "true" });
-  #vehicle = makeSvg("circle", { class: "vehicle", r: 6, visibility: "hidden" });
-  #routeParts = []; // for each route: {group, hit, ends, line, shared, label}
-  #pointParts = []; // element of each node
-  #colours = []; // colour of each customer, to update only what changes
-  #screen = []; // position of each node on the screen
+  #place;
+  #map = null;
+  #isGlobe = null;
   #instance = null;
   #nodes = [];
-  #drawing = { routes: [], tip: null };
-  #shared = null;
-  #emphasised = null;
+  #points = []; // one layer a node
+  #routes = []; // the layers of each route
+  #drawn = [];
+  #numbers = null;
+  #streets = null;
+  #tiles = null;
+  #isFitted = false; // since the user last moved or zoomed
 
-  constructor(svg, { isEditable }) {
-    this.#svg = svg;
-    this.isEditable = isEditable;
-    this.view = new View();
-    this.#labels.append(this.#vehicle);
-    svg.append(this.#streets.element, this.#grid, this.#routes, this.#points, this.#labels, this.#scale);
-    new ResizeObserver(() => this.#resize()).observe(svg);
-    this.#resize();
+  constructor(place) {
+    this.#place = place;
+    new ResizeObserver(() => this.#resize()).observe(place);
   }
 
-  get svg() {
-    return this.#svg;
-  }
+  /** Told of clicks and drags: onPoint(node), onRoute(route), onGround(place), onHover(node, route), onDrop(node, event). */
+  listeners = {};
 
-  /** Show a problem. `keepsView` where the same one was edited. */
-  showInstance(instance, { keepsView = false } = {}) {
+  /** Show a day. `keepsView` where the same one was edited. */
+  showInstance(instance, { keepsView }) {
+    const isGlobe = isOnGlobe(instance) && hasPlaces(instance);
+    const isNew = isGlobe !== this.#isGlobe;
+    if (isNew) this.#make(isGlobe);
     this.#instance = instance;
-    this.#nodes = placedNodes(instance);
-    this.view.projection = projectionOf(instance);
-    this.#drawing = { routes: [], tip: null }; // the shown routes may visit removed customers
-    this.#matchPoints();
-    if (keepsView) this.#place();
-    else this.fit();
+    this.#nodes = instance.depot === null ? [] : placedNodes(instance);
+    if (isNew || !keepsView) this.fit(); // before anything is drawn: layers appear once there is a view
+    this.showRoutes([]);
+    this.#drawPoints();
   }
 
-  /** Show a street map behind the routes, {tiles, attribution}; null for none. */
-  showStreets(settings) {
-    this.#streets.choose(settings);
-    this.#svg.classList.toggle("has-streets", settings !== null);
-    if (this.#instance !== null) this.#drawStreets();
-  }
-
-  /** Show routes; `shared`, a set of legs, are drawn as background. */
-  showRoutes(drawing, shared = null) {
-    this.#drawing = drawing;
-    this.#shared = shared;
-    this.#drawRoutes();
+  /** Show routes; `shadow` are those of another plan, drawn in grey beneath. */
+  showRoutes(routes, shadow = []) {
+    for (const { layers } of this.#routes) for (const layer of layers) layer.remove();
+    this.#drawn = routes;
+    this.#routes = routes.map((stops, route) => this.#drawRoute(stops, route, routes.length));
+    const layers = shadow.map((stops) => this.#drawLine(this.#trace(stops), "route-shadow").bringToBack());
+    this.#routes.push({ layers });
+    this.#colourPoints();
   }
 
   /** Let one route stand out, or none. */
   emphasise(route) {
-    if (route === null && this.#emphasised === null) return;
-    this.#emphasised = route;
-    this.#svg.classList.toggle("has-emphasis", route !== null);
-    this.#routeParts.forEach((parts, index) => parts.group.classList.toggle("emphasised", index === route));
-    this.#routeParts.forEach((parts, index) => parts.label.classList.toggle("emphasised", index === route));
-    if (route !== null && this.#routeParts[route]) this.#routes.append(this.#routeParts[route].group);
-    const stops = new Set(route === null ? [] : (this.#drawing.routes[route] ?? []));
-    this.#pointParts.forEach((part, node) => part.classList.toggle("emphasised", stops.has(node) || node === 0));
+    this.#place.classList.toggle("has-emphasis", route !== null);
+    this.#routes.forEach(({ layers }, index) => {
+      for (const layer of layers) layer.getElement()?.classList.toggle("emphasised", index === route);
+    });
+    const stops = new Set(route === null ? [] : this.#drawn[route]);
+    this.#points.forEach((point, node) => point.getElement()?.classList.toggle("emphasised", stops.has(node) || node === 0));
+    this.#number(route === null ? [] : (this.#drawn[route] ?? []), route);
   }
 
   /** Mark one point, which is the one that Tab reaches. */
   select(node) {
-    this.#pointParts.forEach((part, index) => {
-      part.classList.toggle("selected", index === node);
-      if (this.isEditable) part.setAttribute("tabindex", index === (node ?? 0) ? 0 : -1);
+    this.#points.forEach((point, index) => {
+      point.getElement()?.classList.toggle("selected", index === node);
+      point.getElement()?.setAttribute("tabindex", index === (node ?? 0) ? 0 : -1);
     });
+    const at = node === null ? undefined : this.#points[node]?.getLatLng();
+    if (at && !this.#map.getBounds().contains(at)) this.#map.panTo(at, { animate: false });
   }
 
   focusNode(node) {
-    this.#pointParts[node]?.focus();
+    this.#points[node]?.getElement()?.focus({ preventScroll: true });
   }
 
-  /** The node within `reach` pixels of a point on the screen, nearest first, or null. */
-  nodeAt([x, y], reach) {
-    let nearest = null;
-    let least = reach;
-    this.#screen.forEach(([left, top], node) => {
-      const distance = Math.hypot(left - x, top - y);
-      if (distance <= least) [nearest, least] = [node, distance];
-    });
-    return nearest;
+  /** Whether a point is in the left half of what is seen. */
+  isOnTheLeft(node) {
+    const at = this.#points[node];
+    return at !== undefined && this.#map.latLngToContainerPoint(at.getLatLng()).x < this.#map.getSize().x / 2;
   }
 
-  screenPlace(node) {
-    return this.#screen[node];
-  }
-
+  /** The node of an element, or null. */
   nodeOf(element) {
-    const node = this.#pointParts.indexOf(element);
-    return node < 0 ? null : node;
+    const name = element?.closest?.(".point")?.dataset.node;
+    return name === undefined ? null : Number(name);
   }
 
   routeOf(element) {
-    const name = element.closest?.(".route")?.dataset.route;
+    const name = element?.closest?.("[data-route]")?.dataset.route;
     return name === undefined ? null : Number(name);
   }
 
   fit() {
-    this.look(boundsOf(this.#nodes));
-  }
-
-  /** Show a part of the plane. */
-  look(frame) {
-    this.view.fit(frame);
-    this.#place();
-    this.onLook(frame);
-  }
-
-  zoom(factor, anchor) {
-    this.view.zoom(factor, anchor);
-    this.#place();
-    this.onLook(this.view.frame);
-  }
-
-  pan(dx, dy) {
-    this.view.pan(dx, dy);
-    this.#place();
-    this.onLook(this.view.frame);
-  }
-
-  /** Told of the part of the plane that is looked at; set by whoever wants another map to follow. */
-  onLook = () => {};
-
-  /** Draw one node elsewhere without changing the problem, as while it is dragged. */
-  preview(node, place) {
-    const [across, up] = axesOf(this.#nodes[node]);
-    this.#nodes[node] = { ...this.#nodes[node], [across]: place[0], [up]: place[1] };
-    this.#screen[node] = this.view.toScreen(place);
-    this.#placePoint(node);
-    this.#drawing.routes.forEach((route, index) => {
-      if (node === 0 || route.includes(node)) this.#drawRoute(index, route, null);
-    });
+    const places = this.#nodes.map(toLatLng);
+    const bounds = L.latLngBounds(places.length > 0 ? places : [[0, 0], [100, 100]]);
+    const span = bounds.getNorth() - bounds.getSouth() + bounds.getEast() - bounds.getWest();
+    if (span < LEAST_SPAN) this.#map.setView(bounds.getCenter(), this.#isGlobe ? 13 : 2, { animate: false });
+    else this.#map.fitBounds(bounds, { padding: [28, 28], animate: false });
+    this.#isFitted = true;
   }
 
   #resize() {
-    const { width, height } = this.#svg.getBoundingClientRect();
-    if (width === 0) return;
-    this.view.resize(width, height);
-    if (this.#instance === null) return;
-    this.#sizePoints();
-    this.#place();
+    this.#map?.invalidateSize({ animate: false });
+    if (this.#isFitted) this.fit(); // until the user looks elsewhere
   }
 
-  #place() {
-    this.#screen = this.#nodes.map((node) => this.view.toScreen(placeOf(node)));
-    this.#screen.forEach((_, node) => this.#placePoint(node));
-    this.#drawGrid();
-    this.#drawStreets();
-    this.#drawScale();
-    this.#drawRoutes();
+  zoom(step) {
+    this.#map.setZoom(this.#map.getZoom() + step);
   }
 
-  #drawStreets() {
-    this.#streets.draw(this.view, this.view.projection === GLOBE);
+  /** Show a street map behind the routes, {tiles, attribution}; null for none. */
+  showStreets(settings) {
+    this.#tiles = settings;
+    this.#streets?.remove();
+    this.#streets = null;
+    this.#place.classList.toggle("has-streets", settings !== null);
+    if (settings === null || !this.#isGlobe) return;
+    const attribution = make("span", { text: settings.attribution }).outerHTML; // Leaflet expects markup
+    this.#streets = new Tiles(settings.tiles, { attribution, maxZoom: DEEPEST[true] }).addTo(this.#map);
   }
 
-  /** How long a stretch of the map is, where places are in degrees. */
-  #drawScale() {
-    this.#scale.replaceChildren();
-    if (this.view.projection !== GLOBE) return;
-    const { pixels, text } = scaleBar(this.view, 140);
-    const bottom = this.view.height - 12;
-    const bar = makeSvg("path", { d: `M12 ${bottom - 5}v5h${pixels.toFixed(1)}v-5` });
-    this.#scale.append(bar, makeSvg("text", { x: (20 + pixels).toFixed(1), y: bottom, text }));
-  }
-
-  #placePoint(node) {
-    const [x, y] = this.#screen[node];
-    const part = this.#pointParts[node];
-    if (node === 0) setAttributes(part, { x: (x - DEPOT_SIZE / 2).toFixed(1), y: (y - DEPOT_SIZE / 2).toFixed(1) });
-    else setAttributes(part, { cx: x.toFixed(1), cy: y.toFixed(1) });
-  }
-
-  #matchPoints() {
-    const parts = this.#pointParts;
-    const focused = this.nodeOf(document.activeElement);
-    while (parts.length > this.#nodes.length) parts.pop().remove();
-    while (parts.length < this.#nodes.length) {
-      parts.push(makePoint(parts.length, this.isEditable));
-      this.#points.append(parts.at(-1));
-    }
-    if (parts.length > 0) this.#points.append(parts[0]); // the depot is on top
-    this.#colours.length = parts.length;
-    parts.forEach((part, node) => {
-      if (this.isEditable) part.setAttribute("aria-label", describeNode(this.#instance, node));
+  #make(isGlobe) {
+    this.#map?.remove();
+    this.#points = [];
+    this.#routes = [];
+    this.#isGlobe = isGlobe;
+    this.#map = L.map(this.#place, {
+      crs: isGlobe ? L.CRS.EPSG3857 : L.CRS.Simple,
+      minZoom: isGlobe ? 1 : -20,
+      maxZoom: DEEPEST[isGlobe],
+      zoomSnap: 0.25,
+      zoomControl: false,
+      keyboard: false, // the keys belong to the points
+      boxZoom: false,
+      doubleClickZoom: false,
+      dragging: !matchMedia("(pointer: coarse)").matches, // one finger scrolls the page, two move and zoom the map
+      fadeAnimation: false,
+      zoomAnimation: !matchMedia("(prefers-reduced-motion: reduce)").matches,
+      renderer: L.svg({ padding: 0.6 }),
     });
-    this.#sizePoints();
-    if (focused !== null && parts.length > 0) parts[Math.min(focused, parts.length - 1)].focus();
+    this.#map.attributionControl.setPrefix(false);
+    if (isGlobe) L.control.scale({ imperial: false }).addTo(this.#map);
+    this.#map.on("movestart", () => (this.#isFitted = false));
+    this.#map.on("click", (event) => this.#click(event));
+    this.#map.on("mousemove", ({ originalEvent: { target } }) => this.#hover(target));
+    this.#map.on("mouseout", () => this.listeners.onHover?.(null, null));
+    this.#map.getContainer().onpointerdown = (event) => this.#press(event);
+    this.showStreets(this.#tiles);
   }
 
-  /** The more a customer wants, the larger; the more there are, and the smaller the map, the smaller. */
-  #sizePoints() {
-    const largest = Math.max(...this.#instance.customers.map((customer) => customer.demand), 1e-9);
-    const room = Math.min(1, Math.min(this.view.width, this.view.height) / 560);
-    const base = room * Math.min(6.5, Math.max(2.4, 50 / Math.sqrt(this.#nodes.length + 1)));
-    this.#instance.customers.forEach(({ demand }, index) => {
-      const radius = Math.max(2, base * (0.65 + 0.5 * Math.sqrt(demand / largest)));
-      this.#pointParts[index + 1]?.setAttribute("r", radius.toFixed(2));
+  #click({ latlng, originalEvent: { target } }) {
+    const [node, route] = [this.nodeOf(target), this.routeOf(target)];
+    if (node !== null) this.listeners.onPoint?.(node);
+    else if (route !== null) this.listeners.onRoute?.(route, roundPlace(latlng, this.#map));
+    else this.listeners.onGround?.(roundPlace(latlng, this.#map));
+  }
+
+  #hover(target) {
+    const node = this.nodeOf(target);
+    const route = node === null ? this.routeOf(target) : this.#drawn.findIndex((stops) => stops.includes(node));
+    this.listeners.onHover?.(node, route < 0 ? null : route);
+  }
+
+  /** Drag a point; whoever listens to `onDrop` says what that means. */
+  #press(event) {
+    const node = this.nodeOf(event.target);
+    if (node === null || event.button !== 0 || !this.listeners.mayDrag?.(node)) return;
+    this.#map.dragging.disable();
+    const start = [event.clientX, event.clientY];
+    const point = this.#points[node];
+    const from = point.getLatLng();
+    let isMoving = false;
+    const watch = new AbortController();
+    const { signal } = watch;
+    const end = (moved) => {
+      watch.abort();
+      if (!matchMedia("(pointer: coarse)").matches) this.#map.dragging.enable();
+      point.getElement().classList.remove("dragged");
+      point.setLatLng(from);
+      if (moved !== null && isMoving) this.listeners.onDrop(node, moved, roundPlace(this.#map.mouseEventToLatLng(moved), this.#map));
+    };
+    const move = (moved) => {
+      isMoving ||= Math.hypot(moved.clientX - start[0], moved.clientY - start[1]) > 4;
+      if (!isMoving) return;
+      point.getElement().classList.add("dragged"); // what lies under it is then found by the pointer
+      point.setLatLng(this.#map.mouseEventToLatLng(moved));
+    };
+    document.addEventListener("pointermove", move, { signal });
+    document.addEventListener("pointerup", end, { signal });
+    document.addEventListener("pointercancel", () => end(null), { signal });
+  }
+
+  #drawPoints() {
+    const held = this.nodeOf(document.activeElement);
+    for (const point of this.#points) point.remove();
+    const radius = Math.min(7, Math.max(3.2, 52 / Math.sqrt(this.#nodes.length + 1)));
+    const { length } = this.#instance.customers;
+    this.#points = this.#nodes.map((node, index) => {
+      const isDepot = index === 0 || index > length;
+      const point = isDepot ? makeDepot(toLatLng(node)) : L.circleMarker(toLatLng(node), { radius, className: "point" });
+      point.addTo(this.#map);
+      const element = point.getElement();
+      element.dataset.node = index;
+      for (const [name, value] of [["role", "button"], ["tabindex", -1], ["aria-label", describeNode(this.#instance, index)]]) {
+        element.setAttribute(name, value);
+      }
+      return point;
+    });
+    if (held !== null) this.focusNode(Math.min(held, this.#points.length - 1));
+  }
+
+  #drawRoute(stops, route, count) {
+    const colour = `colour-${colourIndex(route)}`;
+    const places = this.#trace(stops);
+    const dashArray = dashOf(route) || null;
+    const hit = this.#drawLine(places, `route-hit ${colour}`, { interactive: true });
+    const ends = this.#drawLine([places.slice(0, 2), places.slice(-2)], `route-ends ${colour}`, { dashArray });
+    const line = this.#drawLine(places.slice(1, -1), `route ${colour}`, { dashArray });
+    const layers = [hit, ends, line];
+    for (const layer of layers) if (layer.getElement()) layer.getElement().dataset.route = route;
+    if (count <= MOST_LABELS && stops.length > 0) layers.push(this.#label(places[Math.ceil(stops.length / 2)], route));
+    for (const layer of [line, ends, hit]) layer.bringToBack(); // a point that was drawn again would lose the focus
+    return { layers };
+  }
+
+  #drawLine(places, className, settings = {}) {
+    return L.polyline(places, { className, interactive: false, smoothFactor: 0, ...settings }).addTo(this.#map);
+  }
+
+  #label(place, route) {
+    const icon = L.divIcon({ className: `route-label colour-${colourIndex(route)}`, html: String(route + 1), iconSize: [20, 16], iconAnchor: [-5, 18] });
+    return L.marker(place, { icon, interactive: false, keyboard: false }).addTo(this.#map);
+  }
+
+  /** The numbers of the stops of the route that stands out. */
+  #number(stops, route) {
+    this.#numbers?.remove();
+    this.#numbers = null;
+    if (stops.length === 0 || stops.length > MOST_NUMBERS) return;
+    const makeNumber = (stop, index) => {
+      const icon = L.divIcon({ className: `stop-number colour-${colourIndex(route)}`, html: String(index + 1), iconSize: [18, 18] });
+      return L.marker(toLatLng(this.#nodes[stop] ?? this.#nodes[0]), { icon, interactive: false, keyboard: false });
+    };
+    this.#numbers = L.layerGroup(stops.map(makeNumber)).addTo(this.#map);
+  }
+
+  #trace(stops) {
+    return [0, ...stops, 0].map((node) => toLatLng(this.#nodes[node] ?? this.#nodes[0]));
+  }
+
+  #colourPoints() {
+    const colours = new Map(this.#drawn.flatMap((stops, route) => stops.map((stop) => [stop, colourIndex(route)])));
+    this.#points.forEach((point, node) => {
+      const element = point.getElement();
+      for (const name of [...element.classList]) if (name.startsWith("colour-")) element.classList.remove(name);
+      if (colours.has(node)) element.classList.add(`colour-${colours.get(node)}`);
+      element.classList.toggle("unserved", this.#drawn.length > 0 && node > 0 && !colours.has(node));
     });
   }
-
-  #drawGrid() {
-    const step = this.view.gridStep();
-    const [left, high] = this.view.toPlace([0, 0]);
-    const [right, low] = this.view.toPlace([this.view.width, this.view.height]);
-    const lines = [];
-    for (let x = Math.ceil(left / step) * step; x <= right; x += step) {
-      lines.push(`M${this.view.toScreen([x, 0])[0].toFixed(1)} 0V${this.view.height}`);
-    }
-    for (let y = Math.ceil(low / step) * step; y <= high; y += step) {
-      lines.push(`M0 ${this.view.toScreen([0, y])[1].toFixed(1)}H${this.view.width}`);
-    }
-    this.#grid.replaceChildren(makeSvg("path", { d: lines.join("") }));
-  }
-
-  #drawRoutes() {
-    const { routes, tip } = this.#drawing;
-    this.#matchRoutes(routes.length);
-    const colours = new Array(this.#nodes.length).fill(null);
-    routes.forEach((route, index) => {
-      const isOpen = tip !== null && index === routes.length - 1;
-      this.#drawRoute(index, route, isOpen ? tip : null);
-      for (const stop of route) colours[stop] = colourIndex(index);
-    });
-    this.#colourPoints(colours);
-    this.#vehicle.setAttribute("visibility", tip === null ? "hidden" : "visible");
-    if (tip === null) return;
-    const [x, y] = this.view.toScreen(tip);
-    setAttributes(this.#vehicle, { cx: x.toFixed(1), cy: y.toFixed(1) });
-  }
-
-  #drawRoute(index, route, tip) {
-    const parts = this.#routeParts[index];
-    const [depot, ...stops] = [0, ...route].map((node) => this.#screen[node] ?? this.#screen[0]);
-    const end = tip === null ? depot : this.view.toScreen(tip);
-    const places = [depot, ...stops, end];
-    const nodes = [0, ...route, 0];
-    const legs = { ends: "", line: "", shared: "", hit: "" };
-    for (let leg = 0; leg + 1 < places.length; leg += 1) {
-      const piece = `M${format(places[leg])}L${format(places[leg + 1])}`;
-      const touchesDepot = leg === 0 || (leg + 2 === places.length && tip === null);
-      const isShared = this.#shared?.has(legKey(nodes[leg], nodes[leg + 1]));
-      legs[isShared ? "shared" : touchesDepot ? "ends" : "line"] += piece;
-      legs.hit += piece;
-    }
-    for (const [name, path] of Object.entries(legs)) parts[name].setAttribute("d", path);
-    const [x, y] = labelPlace([depot, ...stops]);
-    setAttributes(parts.label, { x: x.toFixed(1), y: y.toFixed(1) });
-  }
-
-  #matchRoutes(count) {
-    const parts = this.#routeParts;
-    while (parts.length > count) {
-      const gone = parts.pop();
-      gone.group.remove();
-      gone.label.remove();
-    }
-    while (parts.length < count) {
-      parts.push(makeRoute(parts.length));
-      this.#routes.append(parts.at(-1).group);
-      this.#labels.append(parts.at(-1).label);
-    }
-    this.#labels.classList.toggle("crowded", count > MOST_LABELS);
-  }
-
-  #colourPoints(colours) {
-    for (let node = 1; node < colours.length; node += 1) {
-      if (this.#colours[node] === colours[node]) continue;
-      this.#colours[node] = colours[node];
-      const part = this.#pointParts[node];
-      part.setAttribute("class", part.getAttribute("class").replace(/ ?colour-\d+/, ""));
-      if (colours[node] !== null) part.classList.add(`colour-${colours[node]}`);
-    }
-  }
-}
-
-/** The legs of routes as keys, whichever way they are driven. */
-export function legsOf(routes) {
-  const legs = new Set();
-  for (const route of routes) {
-    [...route, 0].forEach((stop, index) => legs.add(legKey(index === 0 ? 0 : route[index - 1], stop)));
-  }
-  return legs;
 }
 
 export function describeNode(instance, node) {
   const own = nodeAt(instance, node);
-  const place = hasPlace(own) ? `, at ${placeOf(own).map(formatPlace).join(", ")}` : "";
-  const demand = node === 0 ? "" : `, demand ${formatAmount(own.demand)}`;
-  return `${nameOf(instance, node)}${demand}${place}`;
+  if (node === 0 || own === undefined) return nameOf(instance, node);
+  const demand = amountsOf(own.demand).map(([name, value]) => `${formatAmount(value)} ${name}`.trim());
+  return `${nameOf(instance, node)}, demand ${demand.join(", ")}`;
 }
 
-/** How places are laid out: degrees as street maps have them. */
-export function projectionOf(instance) {
-  return isOnGlobe(instance) && hasPlaces(instance) ? GLOBE : PLANE;
+function makeDepot(place) {
+  const icon = L.divIcon({ className: "point depot", iconSize: [16, 16] });
+  return L.marker(place, { icon, keyboard: false, zIndexOffset: 1000 });
 }
 
-function legKey(start, end) {
-  return start < end ? `${start} ${end}` : `${end} ${start}`;
+function toLatLng(node) {
+  const [x, y] = placeOf(node);
+  return [y, x];
 }
 
-function makePoint(node, isEditable) {
-  const role = isEditable ? { role: "button", tabindex: -1 } : {};
-  if (node > 0) return makeSvg("circle", { class: "point", ...role });
-  return makeSvg("rect", { class: "point depot", width: DEPOT_SIZE, height: DEPOT_SIZE, rx: 3, ...role });
-}
-
-function makeRoute(route) {
-  const dash = { "stroke-dasharray": dashOf(route) };
-  const [hit, ends, line, shared] = [
-    makeSvg("path", { class: "hit" }),
-    makeSvg("path", { class: "ends", ...dash }),
-    makeSvg("path", { class: "line", ...dash }),
-    makeSvg("path", { class: "shared" }),
-  ];
-  const attributes = { class: `route colour-${colourIndex(route)}`, "data-route": route };
-  const group = makeSvg("g", attributes, hit, shared, ends, line);
-  const label = makeSvg("text", { class: `route-label colour-${colourIndex(route)}`, text: route + 1 });
-  return { group, hit, ends, line, shared, label };
-}
-
-/** In the middle of the stops, or beside it where that is free of points. */
-function labelPlace([depot, ...stops]) {
-  if (stops.length === 0) return depot;
-  const sum = stops.reduce(([x, y], [left, top]) => [x + left, y + top], [0, 0]);
-  const [x, y] = sum.map((value) => value / stops.length);
-  const clearance = ([left, top]) => Math.min(...[depot, ...stops].map(([a, b]) => Math.hypot(a - left, b - top)));
-  const candidates = LABEL_SHIFTS.map(([dx, dy]) => [x + dx, y + dy]);
-  return candidates.find((place) => clearance(place) > LABEL_ROOM) ?? candidates[0];
-}
-
-function format([x, y]) {
-  return `${x.toFixed(1)} ${y.toFixed(1)}`;
+/** A place without digits that cannot be seen. */
+function roundPlace(latlng, map) {
+  const at = map.latLngToContainerPoint(latlng);
+  const beside = map.containerPointToLatLng(at.add([1, 0]));
+  const digits = Math.min(15, Math.max(0, Math.ceil(-Math.log10(Math.abs(beside.lng - latlng.lng) || 1)) + 1));
+  return [latlng.lng, latlng.lat].map((value) => Number(value.toFixed(digits)));
 }

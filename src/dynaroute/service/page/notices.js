@@ -21,6 +21,15 @@ export function showNote(place, sentences) {
   place.replaceChildren(...sentences.map((text) => make("p", { class: "note", text })));
 }
 
+/** Show what the reader noticed in a file, folded where that is much. */
+export function showNotes(place, sentences) {
+  const lines = sentences.map((text) => make("li", { text: sentence(text.replace(/^[^:\s]+\.\w{2,4}: /, "")) }));
+  const head = make("summary", { text: `How the file was read: ${lines.length} notes` });
+  const list = make("ul", { class: "note" }, ...lines);
+  if (lines.length > 2) place.append(make("details", { class: "notes" }, head, list));
+  else if (lines.length > 0) place.append(list);
+}
+
 export function clearNotice(place) {
   place.replaceChildren();
 }

@@ -36,109 +36,88 @@ export function createStore() {
   return new Store({
     instance: null, // the JSON instance of the API; never changed in place
     past: [], // earlier {instance, shownRun}, newest last
-    loads: 0, // how many problems were loaded, edits not counted
-    runs: [], // finished runs of all instances; each has its own instance
-    shownRun: null, // id of the run on the map
-    comparedRun: null, // id of the run on the second map
+    future: [], // those that were undone, the next last
+    loads: 0, // how many days were opened, edits not counted
+    runs: [], // plans of this day, each with its own instance
+    shownRun: null, // id of the plan on the map
+    comparedRun: null, // id of the plan it is compared with
     search: null, // the running search
-    playback: null, // {routes, tip} at the moment being played; tip: where the vehicle of the last route is
     selectedNode: null, // 0 is the depot
     hoveredRoute: null,
     pinnedRoute: null,
-    lockedRoutes: [], // stops of the routes that a search leaves alone
     tool: "select",
-    newDemand: 5,
+    tightMinutes: 10, // stops with less slack are marked
   });
 }
 
-/** Replace the problem by a newly loaded one, and clear the undo list. */
-export function loadInstance(store, instance) {
-  store.update({ ...cleared(), instance, past: [], runs: [], loads: store.state.loads + 1 });
+/** Replace the day by a newly opened one, with a plan if it has one, and forget what could be undone. */
+export function loadDay(store, instance, run = null) {
+  const runs = run === null ? [] : [run];
+  const { loads } = store.state;
+  store.update({ ...cleared(), instance, past: [], future: [], runs, shownRun: run?.id ?? null, loads: loads + 1 });
 }
 
-/** Replace the problem by an edited one. Runs belong to their problem, and reappear when an edit is undone. */
-export function editInstance(store, instance, selectedNode = store.state.selectedNode) {
-  store.update({ ...cleared(), instance, past: pastWith(store.state), selectedNode });
+/** Show the day as it was changed, with its plan, if there is one; the change can be undone. */
+export function changeDay(store, instance, run = null, selectedNode = store.state.selectedNode) {
+  const { runs } = store.state;
+  const past = [...store.state.past, momentOf(store.state)].slice(-LONGEST_PAST);
+  const shown = { shownRun: run?.id ?? null, runs: run === null ? runs : [...runs, run] };
+  store.update({ ...cleared(), instance, past, future: [], ...shown, selectedNode });
 }
 
-/** Show routes that were changed by hand; undo restores the earlier ones. */
-export function editRoutes(store, run) {
-  const { lockedRoutes, selectedNode } = store.state;
-  const past = pastWith(store.state);
-  store.update({ runs: [...store.state.runs, run] });
-  store.update({ ...cleared(), past, shownRun: run.id, lockedRoutes, selectedNode });
+export function undo(store) {
+  travel(store, "past", "future");
 }
 
-export function undoEdit(store) {
-  const past = [...store.state.past];
-  const before = past.pop();
-  if (before === undefined) return;
-  const { instance } = before;
-  const shownRun = before.shownRun ?? lastRunOf(store.state, instance)?.id ?? null;
-  const lockedRoutes = instance === store.state.instance ? store.state.lockedRoutes : [];
-  store.update({ ...cleared(), instance, past, shownRun, lockedRoutes });
+export function redo(store) {
+  travel(store, "future", "past");
 }
 
-/** Whether a search leaves these stops alone, as one route. */
-export function isLocked({ lockedRoutes }, stops) {
-  return lockedRoutes.some((locked) => sameStops(locked, stops));
-}
-
-export function toggleLock(store, stops) {
-  const { lockedRoutes } = store.state;
-  const others = lockedRoutes.filter((locked) => !sameStops(locked, stops));
-  store.update({ lockedRoutes: others.length < lockedRoutes.length ? others : [...lockedRoutes, stops] });
-}
-
-/** Keep a run, and show it. */
+/** Keep a plan that was found, and show it if its day is still shown. */
 export function keepRun(store, run) {
-  store.update({ runs: [...store.state.runs, run] });
-  if (run.instance !== store.state.instance) return;
-  store.update({ shownRun: run.id, playback: null, pinnedRoute: null, hoveredRoute: null });
+  if (run.instance === store.state.instance) changeDay(store, run.instance, run);
+  else store.update({ runs: [...store.state.runs, run] });
 }
 
-/** The runs of the problem on the map, including only the shown one of those changed by hand. */
-export function runsOfInstance(state) {
-  const isListed = (run) => run.request !== null || run.id === state.shownRun || run.id === state.comparedRun;
-  return state.runs.filter((run) => run.instance === state.instance && isListed(run));
+export function replaceRun(store, run) {
+  store.update({ runs: store.state.runs.map((other) => (other.id === run.id ? run : other)) });
 }
 
 export function findRun(state, id) {
   return state.runs.find((run) => run.id === id) ?? null;
 }
 
-/** What to draw, {routes, tip}: the routes being found, those being played, or those of the chosen run. */
-export function drawingOf(state) {
-  if (isSearching(state)) return { routes: state.search.routes, tip: null };
-  if (state.playback !== null) return state.playback;
-  return { routes: findRun(state, state.shownRun)?.routes ?? [], tip: null };
+export function shownRun(state) {
+  return findRun(state, state.shownRun);
 }
 
-/** Whether a search of the problem on the map is running. */
+/** Whether a search of the shown day is running. */
 export function isSearching(state) {
   return state.search !== null && state.search.instance === state.instance;
 }
 
+/** The plan to speak of: the search under way, or the shown plan; null for none. */
+export function runToShow(state) {
+  if (isSearching(state) && state.search.routes.length > 0) return state.search;
+  return shownRun(state);
+}
+
+/** The plans that can be compared: those that were found or opened, and the shown one. */
+export function listedRuns(state) {
+  return state.runs.filter((run) => !run.isByHand || [state.shownRun, state.comparedRun].includes(run.id));
+}
+
+function momentOf({ instance, shownRun }) {
+  return { instance, shownRun };
+}
+
+function travel(store, from, to) {
+  const left = [...store.state[from]];
+  const moment = left.pop();
+  if (moment === undefined) return;
+  store.update({ ...cleared(), ...moment, [from]: left, [to]: [...store.state[to], momentOf(store.state)] });
+}
+
 function cleared() {
-  return {
-    shownRun: null,
-    comparedRun: null,
-    playback: null,
-    selectedNode: null,
-    hoveredRoute: null,
-    pinnedRoute: null,
-    lockedRoutes: [],
-  };
-}
-
-function pastWith({ past, instance, shownRun }) {
-  return [...past, { instance, shownRun }].slice(-LONGEST_PAST);
-}
-
-function sameStops(one, other) {
-  return one.length === other.length && one.every((stop, index) => stop === other[index]);
-}
-
-function lastRunOf(state, instance) {
-  return state.runs.filter((run) => run.instance === instance).at(-1);
+  return { comparedRun: null, selectedNode: null, hoveredRoute: null, pinnedRoute: null };
 }
