@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 import platform
+import re
 import shutil
 import subprocess
 import sys
@@ -32,36 +33,18 @@ _NEWER_DRIVER = (
 )
 _ON_CPU = "Until then use --device cpu; python -m dynaroute.selftest shows more."
 
-# What each extra is for, and its packages. pyproject.toml says the same, but an installed wheel does not contain it.
-EXTRAS = {
-    "batch": ("dynaroute batch, and Parquet files", ("pyarrow",)),
-    "ray": ("dynaroute batch --engine ray", ("ray",)),
-    "serve": ("dynaroute serve", ("fastapi", "prometheus-client", "pydantic", "python-multipart", "uvicorn")),
-    "train": ("TensorBoard's view of training runs", ("tensorboard",)),
-    "bench": ("benchmarks against other solvers", ("hygese", "ortools", "pyvrp")),
-    "exact": ("reproduce --exact", ("gurobipy",)),
-    "test": (
-        "make test",
-        (
-            "flask",
-            "flask-cors",
-            "hatchling",
-            "httpx",
-            "hypothesis",
-            "moto",
-            "mypy",
-            "playwright",
-            "pytest",
-            "pytest-xdist",
-            "ruff",
-            "schemathesis",
-            "vrplib",
-            "xmlschema",
-        ),
-    ),
-    "docs": ("make docs", ("furo", "myst-nb", "numpydoc", "sphinx", "sphinx-copybutton", "sphinx-mathjax-offline")),
-    "release": ("make release and make audit", ("packaging", "pip-audit", "uv")),
+EXTRAS = {  # what each is for
+    "batch": "dynaroute batch, and Parquet files",
+    "ray": "dynaroute batch --engine ray",
+    "serve": "dynaroute serve",
+    "train": "TensorBoard's view of training runs",
+    "bench": "benchmarks against other solvers",
+    "exact": "reproduce --exact",
+    "test": "make test",
+    "docs": "make docs",
+    "release": "make release and make audit",
 }
+_OF_EXTRA = re.compile(r"([\w-]+)[^;]*; extra == .(\w+).")  # a package that every system needs
 
 
 @dataclass(frozen=True)
@@ -291,7 +274,9 @@ def _find_fault_of_folder(folder: Path) -> str | None:
 
 
 def _look_at_extras() -> Iterator[Finding]:
-    for extra, (purpose, packages) in EXTRAS.items():
+    declared = [found.groups() for line in metadata.requires("dynaroute") or () if (found := _OF_EXTRA.fullmatch(line))]
+    for extra, purpose in EXTRAS.items():
+        packages = [package for package, of in declared if of == extra]
         missing = [package for package in packages if _find_version(package) is None]
         details = {"installed": not missing, "missing": missing}
         if not missing:
