@@ -21,16 +21,6 @@ try:
 except ImportError:  # not available on Windows
     fcntl = None  # type: ignore[assignment]
 
-__all__ = [
-    "STDIN",
-    "open_to_write",
-    "read_bytes",
-    "read_stdin",
-    "refuse_unreadable",
-    "remove_unfinished",
-    "write_bytes",
-]
-
 STDIN = "standard input"  # its name in messages
 
 # Opening a pipe would wait for its other end, and a path may become a pipe between the check and the opening.

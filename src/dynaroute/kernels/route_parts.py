@@ -16,22 +16,6 @@ from torch import Tensor
 from dynaroute.kernels import LONGEST_ROUTE, dot_precision
 from dynaroute.kernels.arithmetic import log_distance
 
-__all__ = [
-    "RouteGradients",
-    "RouteShape",
-    "Routes",
-    "RuleTerms",
-    "find_remaining",
-    "is_of_tile",
-    "load_pairs",
-    "load_rows",
-    "measure",
-    "name_gradients",
-    "name_terms",
-    "store_pairs",
-    "store_rows",
-]
-
 _TILES = [1 << power for power in range(4, (LONGEST_ROUTE + 1).bit_length())]  # 16, 32, ..., 256 steps
 
 

@@ -16,8 +16,6 @@ from dynaroute.kernels.route_parts import RouteGradients, Routes, RouteShape, Ru
 from dynaroute.kernels.route_stream import StreamedSteps, run_stream, run_stream_backward
 from dynaroute.kernels.route_tile import run_tiles, run_tiles_backward
 
-__all__ = ["RouteLogProbability"]
-
 
 class RouteLogProbability(torch.autograd.Function):
     """(P,) log-probabilities of P routes from packed projections; see the kernels for the mathematics."""

@@ -37,8 +37,6 @@ from dynaroute.kernels.route_parts import (
     store_rows,
 )
 
-__all__ = ["StreamedSteps", "run_stream", "run_stream_backward"]
-
 _LOG2_E = tl.constexpr(1.4426950408889634)
 _HUGE = tl.constexpr(1.0e30)
 _BLOCK = 64  # nodes that pass by at once

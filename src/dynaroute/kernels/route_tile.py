@@ -26,8 +26,6 @@ from dynaroute.kernels.route_parts import (
     store_rows,
 )
 
-__all__ = ["run_tiles", "run_tiles_backward"]
-
 
 @triton.jit
 def _describe_steps(

@@ -24,8 +24,6 @@ from torch import Tensor
 
 from dynaroute.batch.rules import NEVER, RuleBatch
 
-__all__ = ["MOVES", "STATES", "Facts", "Outlook", "Progress", "SegmentRules", "Stops", "describe_states"]
-
 STATES = 5  # what eq 12 sees of a vehicle besides D_t
 MOVES = 10  # what the scores see of a step and a node
 

@@ -14,8 +14,6 @@ from dynaroute.problem.instance import Instance
 from dynaroute.problem.solution import Solution
 from dynaroute.problem.timetable import RouteSchedule, list_breaks, price_routes, schedule_route
 
-__all__ = ["describe_timetable"]
-
 
 def describe_timetable(instance: Instance, solution: Solution) -> list[dict[str, Any]]:
     """Describe each route: its vehicle, times, lengths, cost and loads, stop by stop.

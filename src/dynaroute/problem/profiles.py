@@ -13,8 +13,6 @@ from dynaroute.base.errors import InstanceError, Where
 from dynaroute.problem.checks.fields import freeze, read_distances, read_durations
 from dynaroute.problem.fleet import VehicleType
 
-__all__ = ["Profile", "read_profiles"]
-
 
 @dataclass(frozen=True, eq=False)
 class Profile:

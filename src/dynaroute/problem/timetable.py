@@ -14,24 +14,6 @@ from dynaroute.problem.driving import list_loads, node_bounds, time_route
 from dynaroute.problem.fleet import TOLERANCE, VehicleType
 from dynaroute.problem.instance import Instance
 
-__all__ = [
-    "DepotLegs",
-    "RouteSchedule",
-    "Stop",
-    "assign_vehicles",
-    "can_drive",
-    "can_serve_alone",
-    "earliest_departure",
-    "latest_end",
-    "list_breaks",
-    "measure_depot_legs",
-    "measure_route",
-    "measure_routes",
-    "price_left_out",
-    "price_routes",
-    "schedule_route",
-]
-
 _Route = Sequence[int]
 
 

@@ -19,8 +19,6 @@ from dynaroute.problem.judging.route import Violation, judge_route
 from dynaroute.problem.solution import Solution
 from dynaroute.problem.timetable import earliest_departure, latest_end, measure_route
 
-__all__ = ["Candidate", "Lack", "Unserved", "count_unserved", "explain_unserved", "find_lacks", "list_candidates"]
-
 _LEGS_AT_ONCE = 1_000_000  # bounds the memory
 
 _Seconds = float | NDArray[np.float64]

@@ -9,8 +9,6 @@ from typing import Any, Literal, get_args
 from dynaroute.base.decimals import is_finite_number, show_number
 from dynaroute.base.errors import InstanceError
 
-__all__ = ["Balance", "Break", "Overtime", "read_amount", "read_pair_of_times"]
-
 
 @dataclass(frozen=True)
 class Break:

@@ -17,8 +17,6 @@ from dynaroute.problem.fleet import VehicleType
 from dynaroute.problem.places import DEPOT
 from dynaroute.problem.working_day import Break, Overtime
 
-__all__ = ["VEHICLE_RULE_KEYS", "read_vehicle_rules", "vehicle_rules_to_json"]
-
 _AMOUNTS = ("fixed_cost", "distance_cost", "time_cost", "speed_factor", "service_factor")
 _TIMES = ("max_driving", "loading")
 VEHICLE_RULE_KEYS = frozenset(

@@ -16,8 +16,6 @@ from dynaroute.problem.fleet import VehicleType
 from dynaroute.problem.places import DEPOT, Place
 from dynaroute.problem.working_day import Balance, read_amount
 
-__all__ = ["read_balance", "read_change_cost", "read_locked", "read_usual_vehicles", "refuse_beginnings"]
-
 
 def read_locked(values: Any, count: int) -> tuple[tuple[int, int], ...]:
     """Read pairs of customers; none has two followers or two before it, and none comes after itself."""

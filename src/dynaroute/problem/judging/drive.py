@@ -17,8 +17,6 @@ from dynaroute.problem.instance import Instance
 from dynaroute.problem.judging.legs import list_windows, seconds_of_leg, seconds_of_stop
 from dynaroute.problem.working_day import Break
 
-__all__ = ["Drive", "drive_route", "price_time"]
-
 
 @dataclass(frozen=True)
 class Drive:

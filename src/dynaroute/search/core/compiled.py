@@ -29,16 +29,6 @@ from numba.core.untyped_passes import RewriteSemanticConstants
 from numba.misc.appdirs import AppDirs
 from numpy.typing import NDArray
 
-__all__ = [
-    "INLINE_OPTIONS",
-    "as_index",
-    "compiled",
-    "compiled_apart",
-    "compiled_inline",
-    "find_cache_folder",
-    "make_apart",
-]
-
 _ROOM = Path(__file__).parents[1]  # all of search/
 _PREFIX = "dynaroute-search-"
 _LINES = 128  # bytes that processors fetch together: two cache lines

@@ -15,8 +15,6 @@ from dynaroute.model.policy import Policy
 from dynaroute.model.rules import Facts, SegmentRules, describe_states
 from dynaroute.training.replay.layout import ReplayLayout, ReplaySize
 
-__all__ = ["weigh_rules"]
-
 
 def weigh_rules(
     policy: Policy, batch: InstanceBatch, rules: RuleBatch, layout: ReplayLayout, room: ReplaySize, dtype: torch.dtype
