@@ -41,6 +41,8 @@ _MODULES = (  # of `cli/commands`, in the order of the help; each has a command 
     "convert",
     "insert",
     "desk.explain",
+    "desk.what_if",
+    "desk.simulate",
     "desk.compare",
     "generate",
     "batch",

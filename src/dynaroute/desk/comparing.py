@@ -8,7 +8,9 @@ from dataclasses import asdict, dataclass
 from dynaroute.desk.visits import PlanFigures, Visit, figure_plan, list_vehicles, list_visits
 from dynaroute.plans.plan import Plan
 
-__all__ = ["Comparison", "StopChange", "compare", "comparison_to_json"]
+__all__ = ["Comparison", "StopChange", "compare", "compare_by_name", "comparison_to_json"]
+
+_HALF_A_MINUTE = 30.0
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,12 @@ class StopChange:
         if self.before is None or self.after is None or self.before.arrival is None or self.after.arrival is None:
             return None
         return self.after.arrival - self.before.arrival
+
+    @property
+    def is_different(self) -> bool:
+        """Whether it moved, came, went, or is reached at another minute."""
+        has_come_or_gone = (self.before is None) != (self.after is None)
+        return self.is_moved or has_come_or_gone or abs(self.seconds or 0.0) >= _HALF_A_MINUTE
 
     def to_json(self) -> dict[str, object]:
         """Return it as in JSON."""
@@ -85,9 +93,24 @@ def compare(before: Plan, after: Plan) -> Comparison:
     before, after
         The plans.
     """
-    names = list_vehicles(before)
-    partners = _match_routes(before, after)
-    visits, others = list_visits(before, names), list_visits(after)
+    return _compare(before, after, _match_routes(before, after))
+
+
+def compare_by_name(before: Plan, after: Plan) -> Comparison:
+    """Compare two plans in which every vehicle has the same name.
+
+    Parameters
+    ----------
+    before, after
+        The plans.
+    """
+    names, later = list_vehicles(before), list_vehicles(after)
+    partners = {names.index(name) + 1: later.index(name) + 1 for name in names if name in later}
+    return _compare(before, after, partners)
+
+
+def _compare(before: Plan, after: Plan, partners: dict[int, int]) -> Comparison:
+    visits, others = list_visits(before), list_visits(after)
     ids = [name for plan in (before, after) for name in map(plan.instance.customer_name, _customers(plan))]
     changes = [
         StopChange(name, visits.get(name), others.get(name), _is_moved(visits.get(name), others.get(name), partners))

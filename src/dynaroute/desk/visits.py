@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 from dynaroute.base.decimals import plain_number
@@ -23,6 +22,7 @@ __all__ = [
     "figure_plan",
     "find_customer",
     "lateness_of",
+    "list_orders",
     "list_schedules",
     "list_vehicles",
     "list_visits",
@@ -94,18 +94,10 @@ def list_schedules(instance: Instance, solution: Solution) -> list[RouteSchedule
     return [schedule_route(instance, route, kind) for route, kind in zip(solution.routes, kinds, strict=True)]
 
 
-def list_visits(plan: Plan, vehicles: Sequence[str] | None = None) -> dict[str, Visit]:
-    """List the customers of all routes by their ids.
-
-    Parameters
-    ----------
-    plan
-        The plan.
-    vehicles
-        The name of each route's vehicle; as in the timetable if None.
-    """
+def list_visits(plan: Plan) -> dict[str, Visit]:
+    """List the customers of all routes by their ids."""
     instance, solution = plan.instance, plan.solution
-    names = list_vehicles(plan) if vehicles is None else vehicles
+    names = list_vehicles(plan)
     visits: dict[str, Visit] = {}
     for route, (stops, name, times) in enumerate(
         zip(solution.routes, names, list_schedules(instance, solution), strict=True), start=1
@@ -115,6 +107,12 @@ def list_visits(plan: Plan, vehicles: Sequence[str] | None = None) -> dict[str, 
                 arrival = None if times is None else times.stops[stop - 1].arrival
                 visits[instance.customer_name(node)] = Visit(name, route, stop, arrival)
     return visits
+
+
+def list_orders(plan: Plan) -> dict[str, tuple[str, ...]]:
+    """List the stops of each vehicle in order, by its name."""
+    routes = zip(list_vehicles(plan), plan.solution.routes, strict=True)
+    return {name: tuple(map(plan.instance.customer_name, stops)) for name, stops in routes}
 
 
 def lateness_of(instance: Instance, times: RouteSchedule) -> list[float]:

@@ -18,7 +18,7 @@ from dynaroute.problem.fleet import TOLERANCE, VehicleType
 from dynaroute.problem.instance import Instance
 from dynaroute.problem.working_day import Break
 
-__all__ = ["Timing", "list_loads", "node_bounds", "split_trips", "time_route"]
+__all__ = ["RouteTask", "Timing", "list_loads", "node_bounds", "read_task", "split_trips", "time_route"]
 
 _Floats = NDArray[np.float64]
 _FEW = 2  # breaks after driving whose places are all tried; more are taken as late as possible
@@ -68,8 +68,8 @@ class Timing:
 
 
 @dataclass(frozen=True)
-class _Task:
-    """A route as arrays: what each stop needs, and the way to the end."""
+class RouteTask:
+    """A route as arrays: seconds of each leg and of work at each stop, its windows, and the way to the end."""
 
     legs: _Floats
     windows: list[_Floats]
@@ -149,7 +149,7 @@ def time_route(instance: Instance, route: Sequence[int], kind: int) -> Timing:
         Index of the vehicle type.
     """
     vehicle = instance.fleet[kind]
-    task = _make_task(instance, route, kind)
+    task = read_task(instance, route, kind)
     rests, has_place = _list_choices(task, vehicle)
     opening = np.full(len(rests[0].places) if rests else 1, task.opening)
     for rest in rests:
@@ -164,7 +164,7 @@ def time_route(instance: Instance, route: Sequence[int], kind: int) -> Timing:
 
 
 def _choose(
-    task: _Task, vehicle: VehicleType, rests: Sequence[_Rest], opening: _Floats
+    task: RouteTask, vehicle: VehicleType, rests: Sequence[_Rest], opening: _Floats
 ) -> tuple[tuple[int, _Floats], bool, bool]:
     """Choose the best places for breaks: the choice and its departure, whether it has all breaks and is forbidden."""
     events, end, is_right = _forward(task, rests, opening)
@@ -179,7 +179,14 @@ def _choose(
     return (best, departure[best : best + 1]), bool(is_right[best]), bool(keys[-2][best] > 0)
 
 
-def _make_task(instance: Instance, route: Sequence[int], kind: int) -> _Task:
+def read_task(instance: Instance, route: Sequence[int], kind: int) -> RouteTask:
+    """Read what a vehicle type needs for every leg and stop of a route.
+
+    Parameters
+    ----------
+    instance, route, kind
+        As for `time_route`.
+    """
     vehicle, stops = instance.fleet[kind], np.array(route, dtype=np.intp)
     start, end = instance.start_nodes[kind], instance.end_nodes[kind]
     is_customer = (stops > 0) & (stops <= instance.size)
@@ -207,6 +214,7 @@ def _make_task(instance: Instance, route: Sequence[int], kind: int) -> _Task:
     way_back = 0.0
     if end >= 0:
         closings.append(node_bounds(instance, end)[1])
+<<<<<<< HEAD
         last = stops[-1] if len(stops) else start
         way_back = float(instance.leg_durations(last, end, vehicle.profile)) / vehicle.speed_factor
     rides = tuple(_list_rides(instance, route))
@@ -229,9 +237,13 @@ def _measure_rides(task: _Task, rests: Sequence[_Rest], departure: _Floats) -> l
         return []
     begins = [event.begins for event in _forward(task, rests, departure)[0] if event.rest is None]
     return [begins[last] - begins[first] - task.work[first] - longest for first, last, longest in task.rides]
+=======
+        way_back = float(instance.leg_durations(stops[-1] if len(stops) else start, end)) / vehicle.speed_factor
+    return RouteTask(legs, windows, work, late_costs, opening, tuple(closings), way_back)
+>>>>>>> 00717c5 (Try other days, and drive a plan on many days)
 
 
-def _list_choices(task: _Task, vehicle: VehicleType) -> tuple[list[_Rest], bool]:
+def _list_choices(task: RouteTask, vehicle: VehicleType) -> tuple[list[_Rest], bool]:
     """List all choices of places for the breaks of a vehicle, and whether there is any."""
     fixed = [each for each in vehicle.breaks if each.window is not None]
     due = next((each for each in vehicle.breaks if each.window is None), None)
@@ -252,7 +264,7 @@ def _list_choices(task: _Task, vehicle: VehicleType) -> tuple[list[_Rest], bool]
     return sorted(rests, key=lambda rest: rest.window[0]), True
 
 
-def _place_after_driving(task: _Task, due: Break, resets: set[int]) -> list[tuple[int, ...]]:
+def _place_after_driving(task: RouteTask, due: Break, resets: set[int]) -> list[tuple[int, ...]]:
     """List the places of as few breaks as are needed to drive no longer than allowed without one."""
     limit = math.inf if due.after_driving is None else due.after_driving + TOLERANCE
 
@@ -277,7 +289,7 @@ def _place_after_driving(task: _Task, due: Break, resets: set[int]) -> list[tupl
 
 
 def _forward(
-    task: _Task, rests: Sequence[_Rest], departure: _Floats
+    task: RouteTask, rests: Sequence[_Rest], departure: _Floats
 ) -> tuple[list[_Event], _Floats, NDArray[np.bool_]]:
     """Drive from a departure: what begins when, the end, and whether all breaks begin in time."""
     clock, events = departure, []
@@ -303,7 +315,7 @@ def _forward(
     return events, clock + task.way_back, is_right
 
 
-def _backward(task: _Task, events: Sequence[_Event], end: _Floats, opening: _Floats) -> _Floats:
+def _backward(task: RouteTask, events: Sequence[_Event], end: _Floats, opening: _Floats) -> _Floats:
     """Find the latest departure that keeps the end and makes nothing later than it is."""
     latest = end - task.way_back
     before = len(task.legs)
@@ -327,7 +339,7 @@ def _is_here(event: _Event) -> NDArray[np.bool_]:
 
 
 def _rank(
-    task: _Task,
+    task: RouteTask,
     vehicle: VehicleType,
     events: Sequence[_Event],
     duration: _Floats,
@@ -354,7 +366,7 @@ def _rank(
     return [end, duration.round(6), price.round(6), forbidden.round(6), ~is_right]
 
 
-def _read(task: _Task, rests: Sequence[_Rest], departure: _Floats) -> Timing:
+def _read(task: RouteTask, rests: Sequence[_Rest], departure: _Floats) -> Timing:
     """Read the times of one choice."""
     events, end, _ = _forward(task, rests, departure)
     starts = [float(event.begins[0]) for event in events if event.rest is None]

@@ -33,6 +33,14 @@ def test_all_customers_are_explained_without_an_id(client: httpx.Client) -> None
     assert len(client.post("/v1/explain", json={"plan": plan_document()}).json()["customers"]) == 7
 
 
+def test_other_days_are_tried(client: httpx.Client) -> None:
+    body = {"plan": plan_document(), "vehicles": ["Sprinter=1..2"], "window_until": {"School": "09:25"}}
+    answer = client.post("/v1/what-if", json={**body, "time_limit": 0.03}).json()
+
+    assert [each["name"] for each in answer["variants"]] == ["1 x Sprinter", "2 x Sprinter", "School until 09:25"]
+    assert [each["possible"] for each in answer["variants"]] == [False, True, True]
+
+
 @pytest.mark.parametrize(
     ("address", "body", "field"),
     [
@@ -47,6 +55,11 @@ def test_all_customers_are_explained_without_an_id(client: httpx.Client) -> None
         ("explain", {"plan": plan_document(), "id": "Harbour"}, "id"),
         ("explain", {"plan": plan_document(), "customer": "School"}, "customer"),
         ("explain", {"plan": {"routes": [[1]]}}, "plan.instance"),
+        ("what-if", {"plan": plan_document()}, "what-if"),
+        ("what-if", {"plan": plan_document(), "vehicles": ["2..5"]}, "vehicles"),
+        ("what-if", {"plan": plan_document(), "promises": True, "time_limit": 9}, "time_limit"),
+        ("what-if", {"plan": plan_document(), "promises": 1}, "promises"),
+        ("what-if", {"plan": plan_document(), "window_until": {"School": "late"}}, "window_until.School"),
     ],
 )
 def test_faulty_requests_are_refused_by_field(client: httpx.Client, address: str, body: Any, field: str) -> None:

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import math
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from dynaroute.base.errors import FormatError, gather_notes
+from dynaroute.desk.trying import USUAL_SECONDS
+from dynaroute.desk.variants import Variant, Wishes, list_variants
+from dynaroute.formats.json.document import read_number, require_list, require_object
+from dynaroute.formats.json.times import read_seconds
 from dynaroute.plans.plan import Plan
+from dynaroute.service.messages.desk_schemas import MOST_VARIANTS
 from dynaroute.service.messages.reading import read_plan_of, read_request
+from dynaroute.service.messages.refusals import make_large_error
 from dynaroute.service.messages.sizes import ReadingLimits
 
-__all__ = ["ExplanationWanted", "read_explanation", "read_two_plans"]
+__all__ = ["ExplanationWanted", "WhatIfWanted", "read_explanation", "read_two_plans", "read_what_if"]
 
 
 @dataclass(frozen=True)
@@ -19,6 +26,15 @@ class ExplanationWanted:
 
     plan: Plan
     customer: str | None
+
+
+@dataclass(frozen=True)
+class WhatIfWanted:
+    """A plan, what might be different, and the seconds of each search."""
+
+    plan: Plan
+    variants: tuple[Variant, ...]
+    seconds: float
 
 
 def read_two_plans(body: bytes, content_type: str, limits: ReadingLimits) -> tuple[Plan, Plan]:
@@ -38,6 +54,48 @@ def read_explanation(body: bytes, content_type: str, limits: ReadingLimits) -> E
         raise FormatError.about("id", "this is not an id.", "Write the customer's id as a text, or leave it out.")
     with gather_notes():
         return ExplanationWanted(read_plan_of(document, "plan", limits), customer)
+
+
+def read_what_if(body: bytes, content_type: str, limits: ReadingLimits, longest: float) -> WhatIfWanted:
+    """Read a plan and what might be different; all searches together may take `longest` seconds."""
+    document = read_request(body, content_type, limits)
+    _refuse_other_keys(document, ("plan", "vehicles", "without_window", "window_until", "promises", "time_limit"))
+    promises = document.get("promises")
+    if not (promises is None or isinstance(promises, bool)):
+        raise FormatError.about("promises", "the promises are asked for by true.", "Write true, or leave it out.")
+    until = require_object(document.get("window_until") or {}, "window_until")
+    wishes = Wishes(
+        _read_texts(document, "vehicles"),
+        _read_texts(document, "without_window"),
+        tuple((name, read_seconds(time, f"window_until.{name}", math.inf)) for name, time in until.items()),
+        bool(promises),
+    )
+    with gather_notes():
+        plan = read_plan_of(document, "plan", limits)
+    variants = list_variants(plan.instance, wishes)
+    if len(variants) > MOST_VARIANTS:
+        raise make_large_error(f"there are {len(variants)} variants, more than the limit of {MOST_VARIANTS}.")
+    seconds = _read_time_limit(document, longest / (len(variants) + 1))
+    return WhatIfWanted(plan, tuple(variants), seconds)
+
+
+def _read_time_limit(document: Mapping[str, object], longest: float) -> float:
+    """Read the seconds of each search."""
+    if document.get("time_limit") is None:
+        return min(USUAL_SECONDS, longest)
+    seconds = float(read_number(document["time_limit"], "time_limit"))
+    if not 0 < seconds <= longest:
+        message = f"the time limit {seconds:g} s is not above 0 and at most {longest:.3g} s, for all searches together."
+        raise FormatError.about("time_limit", message, "Give less time, or ask for fewer variants.")
+    return seconds
+
+
+def _read_texts(document: Mapping[str, object], key: str) -> tuple[str, ...]:
+    values = require_list(document.get(key) or [], key)
+    for index, value in enumerate(values):
+        if not isinstance(value, str):
+            raise FormatError.about(f"{key}[{index}]", "this is not a text.", "Write it in quotation marks.")
+    return tuple(str(value) for value in values)
 
 
 def _refuse_other_keys(document: Collection[str], known: Collection[str]) -> None:

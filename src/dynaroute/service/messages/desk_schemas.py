@@ -6,11 +6,22 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from dynaroute.service.messages.request_schemas import EXAMPLE_INSTANCE, PlanSchema
+from dynaroute.service.messages.request_schemas import EXAMPLE_INSTANCE, PlanSchema, Time
 from dynaroute.service.messages.response_schemas import ResponseSchema
 
-__all__ = ["CompareRequest", "CompareResponse", "ExplainRequest", "ExplainResponse"]
+__all__ = [
+    "MOST_VARIANTS",
+    "CompareRequest",
+    "CompareResponse",
+    "ExplainRequest",
+    "ExplainResponse",
+    "WhatIfRequest",
+    "WhatIfResponse",
+]
 
+MOST_VARIANTS = 500
+
+EXAMPLE_VAN: dict[str, Any] = {"name": "van", "capacity": 10, "count": 3}
 EXAMPLE_PLAN: dict[str, Any] = {"instance": EXAMPLE_INSTANCE, "routes": [[1, 2], [3]]}
 
 
@@ -114,3 +125,56 @@ class ExplainResponse(ResponseSchema):
 
     unit: str | None
     customers: list[CustomerExplanationSchema]
+
+
+class WhatIfRequest(BaseModel):
+    """A plan, and what might be different; every variant is searched for the same time."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={
+            "examples": [
+                {
+                    "plan": {**EXAMPLE_PLAN, "instance": {**EXAMPLE_INSTANCE, "vehicles": [EXAMPLE_VAN]}},
+                    "vehicles": ["2..3"],
+                    "time_limit": 0.02,
+                }
+            ]
+        },
+    )
+
+    plan: PlanSchema
+    vehicles: list[str] | None = Field(
+        default=None, description="Numbers of vehicles: 3, 2..5 or, with several types, van=2..5."
+    )
+    without_window: list[str] | None = Field(default=None, description="Ids of customers to serve at any time.")
+    window_until: dict[str, Time] | None = Field(
+        default=None, description="Ids of customers, and when their windows might end."
+    )
+    promises: bool | None = Field(default=None, description="Whether to drop every window, skill and vehicle in turn.")
+    time_limit: float | None = Field(
+        default=None,
+        gt=0,
+        description="Seconds of each search; by default 1, or less if there are many. All searches together take at "
+        "most as long as one request may.",
+    )
+
+
+class TrialSchema(ResponseSchema):
+    """What was found for a variant."""
+
+    name: str = Field(description="What is different, in words.")
+    kind: str = Field(description="plan, vehicles, window, skill or vehicle.")
+    possible: bool = Field(description="Whether a plan was found that serves all.")
+    figures: PlanFiguresSchema | None
+    change: float | None = Field(description="Of the cost, from that of the plan as it is.")
+    seconds: float = Field(description="How long the search took.")
+    reason: str = Field(description="Why there is no plan, as far as that is known.")
+
+
+class WhatIfResponse(ResponseSchema):
+    """The plan as it is, searched like the others, and all variants."""
+
+    unit: str | None
+    base: TrialSchema
+    variants: list[TrialSchema]

@@ -9,7 +9,7 @@ from fastapi.openapi.utils import get_openapi
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
-from dynaroute.service.messages.desk_schemas import CompareRequest, ExplainRequest
+from dynaroute.service.messages.desk_schemas import CompareRequest, ExplainRequest, WhatIfRequest
 from dynaroute.service.messages.file_schemas import ExportRequest, PlanFormat
 from dynaroute.service.messages.request_schemas import (
     CheckRequest,
@@ -36,6 +36,7 @@ __all__ = [
     "METRICS_ANSWER",
     "PREVIEW_BODY",
     "SOLVE_BODY",
+    "WHAT_IF_BODY",
     "WRONG_PLAN",
     "describe_api",
     "describe_failures",
@@ -67,6 +68,7 @@ _BODIES = (
     ExportRequest,
     CompareRequest,
     ExplainRequest,
+    WhatIfRequest,
 )
 _RETRY_AFTER = {"Retry-After": {"description": "Seconds.", "schema": {"type": "integer"}}}
 
@@ -99,6 +101,7 @@ SOLVE_BODY = _describe_problem(SolveRequest)
 CONVERT_BODY = _describe_problem(InstanceSchema)
 CHECK_BODY, INSERT_BODY = _describe_document(CheckRequest), _describe_document(InsertRequest)
 COMPARE_BODY, EXPLAIN_BODY = _describe_document(CompareRequest), _describe_document(ExplainRequest)
+WHAT_IF_BODY = _describe_document(WhatIfRequest)
 EXPORT_BODY = _describe_document(ExportRequest)
 PREVIEW_BODY: dict[str, Any] = {
     "requestBody": {
@@ -122,7 +125,10 @@ MEDIA_TYPES: dict[PlanFormat, str] = {
 EXPORT_ANSWER: dict[int | str, dict[str, Any]] = {
     200: {
         "description": "The file.",
-        "content": {kind: {"schema": {"type": "string", "format": "binary"}} for kind in MEDIA_TYPES.values()},
+        "content": {
+            kind: {"schema": {"type": "object"} if kind.endswith("json") else {"type": "string", "format": "binary"}}
+            for kind in MEDIA_TYPES.values()
+        },
     }
 }
 JOB_ANSWER: dict[int | str, dict[str, Any]] = {

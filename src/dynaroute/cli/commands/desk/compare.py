@@ -46,14 +46,8 @@ def compare(
         print_json(comparison_to_json(comparison))
         return
     print_table(("", "Before", "After", "Change"), _list_figures(comparison))
-    print_changes(first.instance, [change for change in comparison.changes if is_shown(change)])
+    print_changes(first.instance, [change for change in comparison.changes if change.is_different])
     print_line(f"{count_of(len(comparison.moved), 'stop')} moved to another vehicle")
-
-
-def is_shown(change: StopChange) -> bool:
-    """Whether a stop moved, came, went, or is reached at another minute."""
-    is_new = (change.before is None) != (change.after is None)
-    return change.is_moved or is_new or (change.seconds is not None and abs(change.seconds) >= 30)
 
 
 def print_changes(instance: Instance, changes: list[StopChange]) -> None:
@@ -63,8 +57,10 @@ def print_changes(instance: Instance, changes: list[StopChange]) -> None:
     rows = []
     for change in changes:
         old, new = show_visit(instance, change.before), show_visit(instance, change.after)
-        rows.append((show_name(change.id), *old, *new, show_minutes_changed(change.seconds)))
-    print_table(("Customer", "Before", "Arrival", "After", "Arrival", "Change"), rows)
+        rows.append(
+            (show_name(change.id), *old, *new, show_minutes_changed(change.seconds), "moved" if change.is_moved else "")
+        )
+    print_table(("Customer", "Before", "Arrival", "After", "Arrival", "Change", ""), rows)
 
 
 def _list_figures(comparison: Comparison) -> list[tuple[str, str, str, str]]:

@@ -14,12 +14,19 @@ from starlette.responses import Response
 from dynaroute.base.stopping import OutOfTimeError
 from dynaroute.desk.comparing import compare, comparison_to_json
 from dynaroute.desk.explaining import explain_all, explain_customer, explanation_to_json
-from dynaroute.service.messages.desk_reading import ExplanationWanted, read_explanation, read_two_plans
-from dynaroute.service.messages.desk_schemas import CompareResponse, ExplainResponse
+from dynaroute.desk.trying import SearchTime, trials_to_json, what_if
+from dynaroute.service.messages.desk_reading import (
+    ExplanationWanted,
+    WhatIfWanted,
+    read_explanation,
+    read_two_plans,
+    read_what_if,
+)
+from dynaroute.service.messages.desk_schemas import CompareResponse, ExplainResponse, WhatIfResponse
 from dynaroute.service.messages.refusals import RequestError
 from dynaroute.service.messages.replies import reply_json, write_json
 from dynaroute.service.web.endpoints.solving import READING_FAILURES, cancel_with_client
-from dynaroute.service.web.openapi import COMPARE_BODY, EXPLAIN_BODY, WRONG_PLAN, describe_failures
+from dynaroute.service.web.openapi import COMPARE_BODY, EXPLAIN_BODY, WHAT_IF_BODY, WRONG_PLAN, describe_failures
 from dynaroute.service.work.service import Service
 
 __all__ = ["make_desk_router"]
@@ -57,6 +64,16 @@ def make_desk_router(service: Service) -> APIRouter:
         work = service.work(partial(_explain, wanted), seconds)
         return reply_json(write_json(await cancel_with_client(work, request), largest))
 
+    @router.post(
+        "/what-if", response_model=WhatIfResponse, responses=failures, openapi_extra=WHAT_IF_BODY, tags=["plans"]
+    )
+    async def try_other_days(request: Request) -> Response:
+        """Search a plan with other vehicles or windows, or without each promise, all for the same time."""
+        service.refuse_unready()
+        wanted = await take(request, partial(read_what_if, longest=service.settings.solve_seconds))
+        work = service.work(partial(_try_other_days, wanted), wanted.seconds * (len(wanted.variants) + 1))
+        return reply_json(write_json(await cancel_with_client(work, request), largest))
+
     return router
 
 
@@ -72,3 +89,8 @@ def _explain(wanted: ExplanationWanted, is_cancelled: Callable[[], bool]) -> dic
             HTTPStatus.UNPROCESSABLE_ENTITY, "too_long", message, remedy="Ask for one customer: give its id."
         ) from None
     return {"unit": plan.instance.unit, "customers": [explanation_to_json(each) for each in found]}
+
+
+def _try_other_days(wanted: WhatIfWanted, is_cancelled: Callable[[], bool]) -> dict[str, object]:
+    search = SearchTime(wanted.seconds, threads=1, is_cancelled=is_cancelled)
+    return trials_to_json(what_if(wanted.plan, wanted.variants, search))
