@@ -19,7 +19,8 @@ from dynaroute.problem.instance import Instance
 from dynaroute.problem.judging.route import judge_route
 from dynaroute.problem.solution import Solution, check
 
-RULES = sorted(set(RULE_MAKERS) - {"prizes", "priorities", "one_of"})
+# the price of balance is that of a whole plan, not of a route
+RULES = sorted(set(RULE_MAKERS) - {"prizes", "priorities", "one_of", "balance"})
 
 
 def make_plan(routes: Sequence[Sequence[int]] = ((1, 2), (3,)), **fields: object) -> Plan:

@@ -390,10 +390,12 @@ class _PlaceSearch:
         end = instance.end_nodes[kind]
         before = np.array([instance.start_nodes[kind], *candidate.stops])
         after = np.array([*candidate.stops, max(end, 0)])
-        detours = instance.leg_lengths(before, customer)
+        profile = instance.fleet[kind].profile
+        detours = instance.leg_lengths(before, customer, profile)
         is_driven = np.ones(len(before), dtype=bool)
         is_driven[-1] = end >= 0
-        back = instance.leg_lengths(customer, after) - (instance.leg_lengths(before, after) if candidate.stops else 0.0)
+        known = instance.leg_lengths(before, after, profile) if candidate.stops else 0.0
+        back = instance.leg_lengths(customer, after, profile) - known
         return [float(length) for length in detours + np.where(is_driven, back, 0.0)]
 
     def _call(self, candidate: Candidate) -> str:

@@ -214,11 +214,10 @@ def read_task(instance: Instance, route: Sequence[int], kind: int) -> RouteTask:
     way_back = 0.0
     if end >= 0:
         closings.append(node_bounds(instance, end)[1])
-<<<<<<< HEAD
         last = stops[-1] if len(stops) else start
         way_back = float(instance.leg_durations(last, end, vehicle.profile)) / vehicle.speed_factor
     rides = tuple(_list_rides(instance, route))
-    return _Task(legs, windows, work, late_costs, opening, tuple(closings), way_back, rides)
+    return RouteTask(legs, windows, work, late_costs, opening, tuple(closings), way_back, rides)
 
 
 def _list_rides(instance: Instance, route: Sequence[int]) -> Iterator[tuple[int, int, float]]:
@@ -231,16 +230,12 @@ def _list_rides(instance: Instance, route: Sequence[int]) -> Iterator[tuple[int,
             yield place, delivery, float(instance.max_ride[node])
 
 
-def _measure_rides(task: _Task, rests: Sequence[_Rest], departure: _Floats) -> list[_Floats]:
+def _measure_rides(task: RouteTask, rests: Sequence[_Rest], departure: _Floats) -> list[_Floats]:
     """Measure how much too long each ride is, departing late."""
     if not task.rides:
         return []
     begins = [event.begins for event in _forward(task, rests, departure)[0] if event.rest is None]
     return [begins[last] - begins[first] - task.work[first] - longest for first, last, longest in task.rides]
-=======
-        way_back = float(instance.leg_durations(stops[-1] if len(stops) else start, end)) / vehicle.speed_factor
-    return RouteTask(legs, windows, work, late_costs, opening, tuple(closings), way_back)
->>>>>>> 00717c5 (Try other days, and drive a plan on many days)
 
 
 def _list_choices(task: RouteTask, vehicle: VehicleType) -> tuple[list[_Rest], bool]:
