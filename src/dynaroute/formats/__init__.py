@@ -1,7 +1,7 @@
 """Reading and writing instances and solutions.
 
 Begin with `registry`, the table of all formats by suffix; `read` and `write` look there. A format has one module, or a
-room if it has more. It may import `base` and `problem`.
+room if it has more. It may import `base`, `problem` and `roads`.
 """
 
 from dynaroute.formats.json.instance import instance_from_json, instance_to_json

@@ -27,6 +27,7 @@ from dynaroute.formats.tables.words import are_vehicles
 from dynaroute.formats.text import decode_text
 from dynaroute.problem.instance import Instance
 from dynaroute.problem.solution import Solution
+from dynaroute.roads.source import RoadSource, use_detour, use_roads
 
 __all__ = ["read", "read_set", "read_solution"]
 
@@ -44,6 +45,8 @@ def read(
     matrix: str | os.PathLike[str] | None = None,
     durations: str | os.PathLike[str] | None = None,
     ignore: str | Sequence[str] = (),
+    roads: RoadSource | None = None,
+    detour: float | None = None,
     fleet: FleetOptions = NO_FLEET_OPTIONS,
 ) -> Instance:
     """Read one instance.
@@ -53,7 +56,7 @@ def read(
     path
         A table (.csv, .tsv, .xlsx), a .vrp, .txt (Solomon) or .json file, or a set (.json, .npz, .parquet, .pkl) of
         one instance.
-    capacity, format, sheet, columns, matrix, durations, ignore, fleet
+    capacity, format, sheet, columns, matrix, durations, ignore, roads, detour, fleet
         As for `read_set`.
 
     Returns
@@ -75,6 +78,8 @@ def read(
         matrix=matrix,
         durations=durations,
         ignore=ignore,
+        roads=roads,
+        detour=detour,
         fleet=fleet,
     )
     if len(instances) > 1:
@@ -96,6 +101,8 @@ def read_set(
     matrix: str | os.PathLike[str] | None = None,
     durations: str | os.PathLike[str] | None = None,
     ignore: str | Sequence[str] = (),
+    roads: RoadSource | None = None,
+    detour: float | None = None,
     fleet: FleetOptions = NO_FLEET_OPTIONS,
 ) -> list[Instance]:
     """Read all instances of a file.
@@ -113,10 +120,15 @@ def read_set(
     columns
         Meaning of columns whose headings are unclear: "Mng=demand,x=lon,y=lat".
     matrix, durations
-        Tables of distances and durations between the stops of a table, as "FILE" or "FILE#SHEET".
+        Distances and durations between the stops of a table: tables as "FILE" or "FILE#SHEET", or the answer of a
+        routing service (.json), which has both.
     ignore
         Columns of a table, or keys of a .json file, to plan without. Files that ask for something unsupported, such as
         breaks, are refused otherwise.
+    roads
+        A server or an extract that knows distances and times on roads, such as `dynaroute.roads.servers.RoadServer`.
+    detour
+        A factor for straight-line distances, such as 1.3.
     fleet
         Vehicles, limits and a speed that override those of the file.
 
@@ -151,7 +163,15 @@ def read_set(
             raise
         if not instances:
             raise FormatError("the file holds no instance.", remedy="Was it saved or copied completely?")
-        return [fleet.apply(instance) for instance in instances]
+        return [fleet.apply(_use_roads(instance, roads, detour)) for instance in instances]
+
+
+def _use_roads(instance: Instance, roads: RoadSource | None, detour: float | None) -> Instance:
+    if roads is not None and detour is not None:
+        raise OptionError.about("detour", "roads make a detour factor needless.", "Leave out one of the two.")
+    if roads is not None:
+        return use_roads(instance, roads)
+    return instance if detour is None else use_detour(instance, detour)
 
 
 def _read_options(

@@ -3,7 +3,7 @@
 >>> plan = Plan(instance, solution)
 >>> write_plan(plan, "drivers.pdf")
 
-Begin with `plan`; `write` lists the formats. It may import `base`, `problem`, `formats` and `plotting`.
+Begin with `plan`; `write` lists the formats. It may import `base`, `problem`, `roads`, `formats` and `plotting`.
 """
 
 from dynaroute.plans.plan import Plan, PlannedRoute, PlannedStop

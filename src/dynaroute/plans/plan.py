@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
-from itertools import accumulate
+from itertools import accumulate, pairwise
 
 from dynaroute.base.errors import UnsupportedError, Where
 from dynaroute.problem.driving import list_loads
@@ -16,6 +16,7 @@ from dynaroute.problem.instance import Instance
 from dynaroute.problem.solution import Solution, check
 from dynaroute.problem.timetable import RouteSchedule, schedule_route
 from dynaroute.problem.unserved import explain_unserved
+from dynaroute.roads.source import Ways
 
 __all__ = ["NEEDS_DEGREES", "Plan", "PlannedRoute", "PlannedStop", "UnservedStop", "require_degrees"]
 
@@ -162,6 +163,8 @@ class Plan:
         The problem.
     solution
         Routes over its customers. Use `dynaroute.check` to verify them.
+    ways
+        Latitudes and longitudes along the roads from node to node, where they are known.
 
     Raises
     ------
@@ -171,6 +174,7 @@ class Plan:
 
     instance: Instance
     solution: Solution
+    ways: Ways = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.solution.loads(self.instance)  # raises if a customer is unknown
@@ -294,6 +298,13 @@ class Plan:
         assert self.instance.coordinates is not None
         latitude, longitude = self.instance.coordinates[stop.customer].tolist()
         return latitude, longitude
+
+    def follow(self, route: PlannedRoute) -> list[tuple[float, float]]:
+        """Latitudes and longitudes along a route: on the roads where they are known, else from stop to stop."""
+        line = [self.place(route.start)]
+        for before, stop in pairwise(route.places):
+            line += [*self.ways.get((before.customer, stop.customer), ()), self.place(stop)]
+        return line
 
     @property
     def has_degrees(self) -> bool:

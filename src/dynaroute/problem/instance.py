@@ -173,6 +173,8 @@ class Instance:
         Price of routes with more work than others.
     profiles
         Distances and durations of their own for vehicle types that name them.
+    matrix_unit
+        "m" if `distances` are metres; None if that is not known.
 
     Raises
     ------
@@ -217,6 +219,7 @@ class Instance:
     change_cost: float = 0.0
     balance: Balance | None = None
     profiles: tuple[Profile, ...] = ()
+    matrix_unit: Literal["m"] | None = None
 
     def __post_init__(self) -> None:
         refuse_unknown_choice(self.rounding, get_args(Rounding), "rounding")
@@ -523,8 +526,10 @@ class Instance:
 
     @property
     def unit(self) -> Literal["m"] | None:
-        """Unit of lengths and costs: "m" if they come from degrees, else None (unknown)."""
-        return "m" if self.metric == "great_circle" and self.distances is None else None
+        """Unit of lengths and costs: "m" if they come from degrees or roads, else None (unknown)."""
+        if self.distances is not None:
+            return self.matrix_unit
+        return "m" if self.metric == "great_circle" else None
 
     def customer_name(self, customer: int) -> str:
         """The user's name for customer 1..n, or its number; a depot or place in a route has its own."""

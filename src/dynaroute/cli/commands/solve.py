@@ -157,7 +157,7 @@ def solve(
     else:
         preload_search(options, [job.instance for job in jobs])
         results = _search_jobs(jobs, options, trace) if options.searches else _solve_jobs(jobs, options)
-    write_results(jobs, results, outs, plot, sheets)
+    write_results(jobs, results, outs, plot, sheets, tables.roads)
 
     print_notes(jobs, results)
     print_violations(jobs, results)

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from dynaroute.plans import Plan
     from dynaroute.problem.instance import Instance
     from dynaroute.problem.timetable import RouteSchedule
+    from dynaroute.roads.source import RoadSource
     from dynaroute.solving.result import Result
 
 __all__ = [
@@ -118,12 +119,17 @@ def _list_files(jobs: Sequence[SolveJob], out: Path) -> list[Path]:
 
 
 def write_results(
-    jobs: Sequence[SolveJob], results: Sequence[Result], outs: Sequence[Path], plot: Path | None, sheets: Path | None
+    jobs: Sequence[SolveJob],
+    results: Sequence[Result],
+    outs: Sequence[Path],
+    plot: Path | None,
+    sheets: Path | None,
+    roads: RoadSource | None = None,
 ) -> None:
-    """Write routes and plot to the places that `check_destinations` approved."""
+    """Write routes and plot to the places that `check_destinations` approved; maps follow the roads, if known."""
     # plotted before anything is written, because not every instance can be plotted
     drawing = None if plot is None else _draw(jobs[0], results[0])
-    plans = _make_plans(jobs, results) if outs or sheets is not None else []
+    plans = _make_plans(jobs, results, roads) if outs or sheets is not None else []
     for out in outs:
         _write_routes(jobs, results, plans, out)
     if sheets is not None:
@@ -147,11 +153,15 @@ def _draw(job: SolveJob, result: Result) -> Axes:
         return plot_solution_and_trace(job.instance, result.solution, result.trace, until=result.seconds)
 
 
-def _make_plans(jobs: Sequence[SolveJob], results: Sequence[Result]) -> list[Plan]:
+def _make_plans(jobs: Sequence[SolveJob], results: Sequence[Result], roads: RoadSource | None) -> list[Plan]:
     """Make each plan once for all files, because a plan keeps what it has found out about itself."""
     from dynaroute.plans import Plan
+    from dynaroute.roads.source import find_ways
 
-    return [Plan(job.instance, result.solution) for job, result in zip(jobs, results, strict=True)]
+    pairs = [(job.instance, result.solution) for job, result in zip(jobs, results, strict=True)]
+    if roads is None or len(jobs) > 1:
+        return [Plan(instance, solution) for instance, solution in pairs]
+    return [Plan(instance, solution, find_ways(instance, solution, roads)) for instance, solution in pairs]
 
 
 def _write_routes(jobs: Sequence[SolveJob], results: Sequence[Result], plans: Sequence[Plan], out: Path) -> None:

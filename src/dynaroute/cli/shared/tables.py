@@ -18,6 +18,7 @@ from dynaroute.problem.times import parse_time
 if TYPE_CHECKING:
     from dynaroute.formats.fleet_options import FleetOptions, VehicleList
     from dynaroute.problem.instance import Instance
+    from dynaroute.roads.source import RoadSource
 
 __all__ = ["FLEET_OPTIONS", "CapacityOption", "FleetWords", "IgnoreOption", "TableOptions", "takes_tables"]
 
@@ -45,10 +46,19 @@ _TABLE_OPTIONS: dict[str, Any] = {
     "sheet": _text_option("NAME", "Sheet of a workbook; default: the first visible sheet with a header."),
     "columns": _text_option("COLUMN=MEANING,...", "Meaning of columns with unclear headings: Mng=demand,x=lon,y=lat."),
     "matrix": _text_option(
-        "FILE[#SHEET]", "Distances between the stops of a table: a file such as .csv, or FILE#SHEET."
+        "FILE[#SHEET]",
+        "Distances between the stops of a table: a file such as .csv, FILE#SHEET, or the answer of OSRM, Valhalla, "
+        "openrouteservice or Google (.json).",
     ),
     "durations": _text_option("FILE[#SHEET]", "Travel times between the stops of a table, likewise."),
     "ignore": IgnoreOption,
+}
+_ROAD_OPTIONS: dict[str, Any] = {
+    "osrm": _text_option(
+        "URL", "Distances, times and ways on roads from a server of OSRM: http://localhost:5000.", "Roads"
+    ),
+    "valhalla": _text_option("URL", "The same from a server of Valhalla.", "Roads"),
+    "detour": _text_option("FACTOR", "Straight-line distances times a factor: 1.3 is usual for roads.", "Roads"),
 }
 FLEET_OPTIONS: dict[str, Any] = {
     "vehicles": _text_option(
@@ -66,7 +76,7 @@ FLEET_OPTIONS: dict[str, Any] = {
         option(None, "How lengths are rounded; dimacs truncates to one decimal, for Solomon's instances.", "Fleet"),
     ],
 }
-_OPTIONS = [make_option(name, declared) for name, declared in (_TABLE_OPTIONS | FLEET_OPTIONS).items()]
+_OPTIONS = [make_option(name, declared) for name, declared in (_TABLE_OPTIONS | _ROAD_OPTIONS | FLEET_OPTIONS).items()]
 
 
 @dataclass(frozen=True)
@@ -132,8 +142,40 @@ def _read_limit(text: str | None, option: str, parse: Any) -> float | None:
 
 
 @dataclass(frozen=True)
+class RoadWords:
+    """The user's options about roads, as text."""
+
+    osrm: str | None = None
+    valhalla: str | None = None
+    detour: str | None = None
+
+    def __post_init__(self) -> None:
+        given = [f"--{name}" for name, text in vars(self).items() if text is not None]
+        if len(given) > 1:
+            raise OptionError.about(given[1], f"{given[0]} gives the distances, too.", "Leave out one of the two.")
+
+    def find_source(self) -> RoadSource | None:
+        """Find what knows the roads, if the user named it."""
+        from dynaroute.roads.servers import RoadServer
+
+        if self.osrm is not None:
+            return RoadServer("osrm", self.osrm)
+        return None if self.valhalla is None else RoadServer("valhalla", self.valhalla)
+
+    @property
+    def factor(self) -> float | None:
+        """The factor for straight lines."""
+        if self.detour is None:
+            return None
+        try:
+            return float(self.detour.replace(",", "."))
+        except ValueError as error:
+            raise OptionError.about("--detour", f"{self.detour!r} is not a number.", "Give 1.3, say.") from error
+
+
+@dataclass(frozen=True)
 class TableOptions:
-    """The user's options about tables and vehicles."""
+    """The user's options about tables, roads and vehicles."""
 
     capacity: str | None = None
     format: str | None = None
@@ -143,6 +185,8 @@ class TableOptions:
     durations: str | None = None
     ignore: tuple[str, ...] = ()
     fleet: FleetWords = field(default_factory=FleetWords)
+    roads: RoadSource | None = None
+    detour: float | None = None
     _understood: FleetOptions = field(init=False)
 
     def __post_init__(self) -> None:
@@ -184,5 +228,6 @@ def takes_tables(command: Callable[..., None]) -> Callable[..., None]:
 
 def _gather(**given: Any) -> TableOptions:
     fleet = FleetWords(**{name: given.pop(name) for name in FLEET_OPTIONS})
+    words = RoadWords(**{name: given.pop(name) for name in _ROAD_OPTIONS})
     ignore = tuple(given.pop("ignore") or ())
-    return TableOptions(**given, ignore=ignore, fleet=fleet)
+    return TableOptions(**given, ignore=ignore, fleet=fleet, roads=words.find_source(), detour=words.factor)

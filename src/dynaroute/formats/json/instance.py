@@ -8,7 +8,7 @@ from dataclasses import replace
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
-from typing import TypeGuard, get_args
+from typing import Literal, TypeGuard, get_args
 
 import numpy as np
 
@@ -108,6 +108,7 @@ _KEYS = frozenset(
         "change_cost",
         "balance",
         "profiles",
+        "unit",
     }
 )
 
@@ -243,6 +244,8 @@ def instance_to_json(instance: Instance) -> dict[str, object]:
     }
     if instance.distances is not None:
         document["distances"] = [list(map(plain_number, row)) for row in instance.distances.tolist()]
+        if instance.matrix_unit is not None:
+            document["unit"] = instance.matrix_unit
     if instance.rounding != "none":
         document["rounding"] = instance.rounding
     document |= shape_to_json(instance)
@@ -274,7 +277,9 @@ def _build_instance(
     has_rules = uses_rules(nodes)
     dimensions = _read_dimensions(document)
     depot = read_depot_name(nodes[0].get("id"))
-    metres = 1000.0 if axes == GLOBE and document.get("distances") is None else 1.0
+    unit = _read_unit(document.get("unit"))
+    is_metric = unit == "m" or (axes == GLOBE and document.get("distances") is None)
+    metres = 1000.0 if is_metric else 1.0
     known = [place.name for place in places]
     stops = name_stops(names, len(nodes) - 1, places, depot)
     vehicles = read_json_vehicles(_list_vehicles(document, dimensions), dimensions, metres, known, depot, stops)
@@ -292,6 +297,7 @@ def _build_instance(
             places=places,
             name=_read_name(document.get("name"), default_name),
             distances=read_json_matrix(document.get("distances"), count, "distances"),
+            matrix_unit=unit if document.get("distances") is not None else None,
             rounding=_read_rounding(document.get("rounding")),
             metric="great_circle" if axes == GLOBE else "euclidean",
             customer_names=names,
@@ -308,6 +314,17 @@ def _build_instance(
         wishes = read_wishes(nodes, paths) if has_rules else {}
         wishes |= read_frozen(document, nodes, paths, instance.fleet, stops)
         return replace(instance, **wishes) if wishes else instance
+
+
+def _read_unit(value: object) -> Literal["m"] | None:
+    """Read the unit of a matrix of distances: metres, or none that is known."""
+    if value is None or value == "m":
+        return "m" if value == "m" else None
+    raise FormatError(
+        f"the unit {shorten(str(value))} of the distances is unknown.",
+        where=Where(field="unit"),
+        remedy='Give metres and "m", or leave it out.',
+    )
 
 
 def _read_dimensions(document: Mapping[str, object]) -> tuple[str, ...] | None:

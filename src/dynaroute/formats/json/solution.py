@@ -26,6 +26,7 @@ _KEYS = frozenset(
         "routes",
         "cost",
         "unit",
+        "ways",
         "ids",
         "vehicles",
         "unserved",

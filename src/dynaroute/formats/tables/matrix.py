@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,8 +23,11 @@ from dynaroute.formats.tables.time_cells import find_time_unit
 from dynaroute.formats.tables.words import LEGS, is_depot, simplify
 from dynaroute.formats.text import shorten
 from dynaroute.problem.times import parse_time
+from dynaroute.roads.matrix import RoadMatrix
 
-__all__ = ["Matrix", "read_matrix"]
+__all__ = ["AllLegs", "Legs", "Matrix", "read_legs", "read_matrix"]
+
+Legs = tuple[Grid, str] | RoadMatrix  # a table with the path of its file, or what a routing service gave
 
 _BYTES_OF_LEG = 8
 _BARE = re.compile(r"[0-9]+(?:[.,][0-9]+)?")
@@ -43,6 +47,52 @@ class Matrix:
 
     values: NDArray[np.float64]
     unit: Unit | None
+
+
+class AllLegs(NamedTuple):
+    """Distances and durations of all legs, each None if it is not given, and the unit of distances if it is known."""
+
+    distances: NDArray[np.float64] | None = None
+    durations: NDArray[np.float64] | None = None
+    unit: Literal["m"] | None = None
+
+
+def read_legs(
+    given: tuple[Legs | None, Legs | None],
+    ids: Sequence[str] | None,
+    lines: Sequence[int],
+    places: NDArray[np.float64] | None,
+    source: str,
+) -> AllLegs:
+    """Read distances and durations, from tables or from the answers of routing services.
+
+    Parameters
+    ----------
+    given
+        The distances and the durations.
+    ids, lines, places
+        Names, line numbers and positions of the nodes, the depot first; None where they are not known.
+    source
+        The path of the file of stops.
+    """
+    names = ["the depot", *(f"the stop on line {line}" for line in lines[1:])] if ids is None else [*map(shorten, ids)]
+    is_globe = places is not None and bool((np.abs(places) <= [90.0, 180.0]).all())
+    distances, durations, unit = None, None, None
+    for kind, legs in zip(("distance", "duration"), given, strict=True):
+        if isinstance(legs, RoadMatrix):
+            lengths, times = legs.sort(names, lines, places if is_globe else None)
+            for note in legs.notes:
+                warn_of_input(source, note)
+            if (lengths if kind == "distance" else times) is None:
+                message = f"the matrix has no {kind}s."
+                raise FormatError(message, where=Where(field="matrix"), remedy="Ask the service for both.")
+            durations = times
+            if kind == "distance":
+                distances, unit = lengths, "m"
+        elif legs is not None:
+            matrix = read_matrix(legs[0], kind, ids, len(lines), legs[1]).values
+            distances, durations = (matrix, durations) if kind == "distance" else (distances, matrix)
+    return AllLegs(distances, durations, "m" if unit == "m" else None)
 
 
 def read_matrix(grid: Grid, kind: str, ids: Sequence[str] | None, count: int, source: str) -> Matrix:

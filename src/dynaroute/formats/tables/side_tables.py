@@ -13,6 +13,8 @@ from dynaroute.formats.tables.cells.text_cells import choose_matrix_delimiter, c
 from dynaroute.formats.tables.cells.workbook import cut_workbook
 from dynaroute.formats.tables.stops import has_header
 from dynaroute.formats.text import decode_text
+from dynaroute.roads.documents import parse_matrix
+from dynaroute.roads.matrix import RoadMatrix
 
 __all__ = ["SideTable", "cut_legs", "cut_side_table", "split_sheet"]
 
@@ -44,8 +46,12 @@ def cut_side_table(spec: str, what: str, cut: Callable[[str], Grid], has_header:
         return cut(decode_text(content)), path
 
 
-def cut_legs(spec: str) -> SideTable:
-    """Read a table of distances or durations and cut it into cells."""
+def cut_legs(spec: str) -> SideTable | RoadMatrix:
+    """Read a table of distances or durations and cut it into cells; .json is the answer of a routing service."""
+    if spec.lower().endswith(".json"):
+        with in_file(spec):
+            refuse_unreadable(Path(spec))
+            return parse_matrix(read_bytes(Path(spec)))
 
     def cut(text: str) -> Grid:
         return cut_text(text, lambda _: 0, choose_matrix_delimiter(text))

@@ -31,7 +31,7 @@ from dynaroute.formats.tables.headers import (
     score_header,
 )
 from dynaroute.formats.tables.loads import count_stops, read_loads, read_pickups
-from dynaroute.formats.tables.matrix import read_matrix
+from dynaroute.formats.tables.matrix import Legs, read_legs
 from dynaroute.formats.tables.places import warn_of_odd_places
 from dynaroute.formats.tables.positions import read_positions
 from dynaroute.formats.tables.requests import refuse_requests_of_stops
@@ -82,8 +82,8 @@ class ReadingOptions:
     capacity: float | Decimal | str | None = None
     sheet: str | None = None
     columns: Renames = ()
-    distances: tuple[Grid, str] | None = None
-    durations: tuple[Grid, str] | None = None
+    distances: Legs | None = None
+    durations: Legs | None = None
     has_depot: bool = True
     unit: Unit | None = None
     ignored: Ignored = NOTHING_IGNORED
@@ -166,10 +166,8 @@ def parse_stops(grid: Grid, reading: ReadingOptions, source: str) -> Instance:
     windows = read_windows(everywhere, source)
     places = read_further_depots(table, coordinates, windows)
     nodes, count = None if ids is None else (*ids, *(place.name for place in places)), len(table.rows)
-    distances, durations = (
-        None if given is None else read_matrix(given[0], kind, nodes, len(everywhere.rows), given[1])
-        for given, kind in ((reading.distances, "distance"), (reading.durations, "duration"))
-    )
+    lines = [row.line for row in everywhere.rows]
+    legs = read_legs((reading.distances, reading.durations), nodes, lines, coordinates, source)
     with placed(_make_place(table, loads.place)):
         pickups = read_pickups(table, loads, lambda: _find_notation(table))
         labels = names if names is None or not pickups else (*names, "depot", *names)
@@ -181,8 +179,9 @@ def parse_stops(grid: Grid, reading: ReadingOptions, source: str) -> Instance:
             pickups=amounts[1] if pickups else None,
             capacity=quantities.capacity,
             name=one_line(grid.directives["name"][0]) if "name" in grid.directives else Path(source).stem,
-            distances=None if distances is None else distances.values,
-            durations=None if durations is None else durations.values,
+            distances=legs.distances,
+            durations=legs.durations,
+            matrix_unit=legs.unit,
             rounding=rounding,
             metric="great_circle" if axes in (_GLOBE, ("position",)) else "euclidean",
             customer_names=names,

@@ -110,7 +110,9 @@ def _point(plan: Plan, stop: PlannedStop) -> dict[str, object]:
 
 def _line(plan: Plan, route: PlannedRoute) -> dict[str, object]:
     """Make a line, split where it crosses the 180th meridian, as section 3.1.9 requires."""
-    positions = [_position(plan, stop) for stop in route.places]
+    positions = [
+        [round(longitude, _DECIMALS), round(latitude, _DECIMALS)] for latitude, longitude in plan.follow(route)
+    ]
     parts = _cut_at_date_line(positions)
     if len(parts) == 1:
         return {"type": "LineString", "coordinates": parts[0]}

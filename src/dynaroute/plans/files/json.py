@@ -9,6 +9,7 @@ from dynaroute.base.errors import FormatError, Where
 from dynaroute.formats.json.document import load_json, require_object
 from dynaroute.formats.json.instance import instance_to_json, plan_instance_from_json
 from dynaroute.formats.json.solution import solution_from_json, solution_to_json
+from dynaroute.plans.files.ways import list_ways, read_ways
 from dynaroute.plans.judging import refuse_hidden_faults
 from dynaroute.plans.plan import Plan
 from dynaroute.problem.solution import check
@@ -49,7 +50,7 @@ def plan_from_json(data: object, *, source: str = "") -> Plan:
     solution = solution_from_json(document, source=source)
     instance = plan_instance_from_json(document, source=source)
     refuse_hidden_faults(instance, solution, source)
-    return Plan(instance, solution)
+    return Plan(instance, solution, read_ways(document.get("ways"), instance))
 
 
 def format_json_plan(plan: Plan) -> str:
@@ -72,6 +73,7 @@ def plan_to_json(plan: Plan) -> dict[str, object]:
         **_describe_violations(plan),
         **_describe_times(plan),
         "route_costs": [plain_number(route.length) for route in plan.routes],
+        **({"ways": list_ways(plan.ways)} if plan.ways else {}),
     }
 
 

@@ -65,7 +65,7 @@ def _add_route(document: Element, plan: Plan, route: PlannedRoute) -> None:
     add_text(mark, "styleUrl", f"#route-{route.number}")
     line = SubElement(mark, "LineString")
     add_text(line, "tessellate", "1")
-    add_text(line, "coordinates", " ".join(_write_place(plan, stop) for stop in route.places))
+    add_text(line, "coordinates", " ".join(map(_write_place, plan.follow(route))))
     for stop in route.stops:
         _add_stop(folder, plan, stop)
 
@@ -87,11 +87,11 @@ def _add_mark(parent: Element, plan: Plan, stop: PlannedStop, name: str, descrip
         data = SubElement(mark, "ExtendedData")
         for column, text in stop.details.items():
             add_text(SubElement(data, "Data", {"name": xml_text(column)}), "value", text)
-    add_text(SubElement(mark, "Point"), "coordinates", _write_place(plan, stop))
+    add_text(SubElement(mark, "Point"), "coordinates", _write_place(plan.place(stop)))
 
 
-def _write_place(plan: Plan, stop: PlannedStop) -> str:
-    latitude, longitude = plan.place(stop)
+def _write_place(place: tuple[float, float]) -> str:
+    latitude, longitude = place
     return f"{longitude:.7f},{latitude:.7f}"
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dynaroute.plans.plan import Plan, PlannedRoute
 from dynaroute.plotting.colours import colour_routes
-from dynaroute.plotting.plane import project, round_down, show_scale
+from dynaroute.plotting.plane import DrawnPlane, project, round_down, show_scale
 from dynaroute.problem.lengths import EARTH_RADIUS_METRES
 
 __all__ = ["PlanSketch", "ScaleBar", "SketchedRoute", "sketch_plan"]
@@ -106,8 +106,10 @@ def sketch_plan(plan: Plan, routes: tuple[int, ...] | None = None, width: float 
     drawn = range(1, len(plan.routes) + 1) if routes is None else routes
     stretched = plane.points * np.array([1.0, plane.aspect])
     visited = {0, *(node for number in drawn for node in plan.solution.routes[number - 1])}
+    lines = [_project_way(plan, plan.routes[number - 1], plane) for number in drawn]
     shown = stretched if routes is None else stretched[sorted(visited)]
-    places, scale, height = _fit(stretched, shown, width)
+    everything, scale, height = _fit(np.concatenate([stretched, *lines]), np.concatenate([shown, *lines]), width)
+    places, *ways = np.split(everything, np.cumsum([len(stretched), *map(len, lines)])[:-1])
     inside = {node for node in range(len(places)) if _is_inside(places[node], width, height)}
     unserved = {left_out.stop.customer for left_out in plan.unserved}
     numbered = len(visited) - 1 <= _MOST_NUMBERS
@@ -117,7 +119,10 @@ def sketch_plan(plan: Plan, routes: tuple[int, ...] | None = None, width: float 
         depot=_point(places[0]),
         others=tuple(_point(places[node]) for node in sorted(inside - visited - unserved)),
         unserved=tuple(_point(places[node]) for node in sorted(inside & unserved)),
-        routes=tuple(_sketch_route(places, plan.routes[number - 1], colours[number - 1], numbered) for number in drawn),
+        routes=tuple(
+            _sketch_route(places, way, plan.routes[number - 1], colours[number - 1], numbered)
+            for number, way in zip(drawn, ways, strict=True)
+        ),
         scale=_make_scale(scale * plane.aspect, width) if plan.has_degrees else None,
     )
 
@@ -138,8 +143,20 @@ def _fit(
     return flipped + np.array([width / 2, height / 2 + _MARGIN]), scale, height + 2 * _MARGIN
 
 
-def _sketch_route(places: NDArray[np.float64], route: PlannedRoute, colour: str, numbered: bool) -> SketchedRoute:
-    line = [_point(places[stop.customer]) for stop in route.places]
+def _project_way(plan: Plan, route: PlannedRoute, plane: DrawnPlane) -> NDArray[np.float64]:
+    """Project the roads of a route like the nodes; nothing where they are not known."""
+    if not plan.ways:
+        return np.empty((0, 2))
+    way = np.array(plan.follow(route))[:, ::-1]
+    if plane.points[:, 0].max() > 180:  # as `project` does for places on both sides of the date line
+        way[:, 0] %= 360
+    return np.asarray(way * np.array([1.0, plane.aspect]))
+
+
+def _sketch_route(
+    places: NDArray[np.float64], way: NDArray[np.float64], route: PlannedRoute, colour: str, numbered: bool
+) -> SketchedRoute:
+    line = [_point(place) for place in (way if len(way) else places[[stop.customer for stop in route.places]])]
     arrows = []
     for (x, y), (next_x, next_y) in pairwise(line):
         length = math.hypot(next_x - x, next_y - y)
