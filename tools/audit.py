@@ -27,7 +27,7 @@ from steps import choose_steps
 ROOT = Path(__file__).resolve().parents[1]
 NOTHING_KNOWN, SOMETHING_KNOWN, NOT_CHECKED = 0, 1, 2
 SECONDS = 600
-EXTRAS = ("batch", "bench", "docs", "ray", "release", "serve", "test", "train")
+EXTRAS = ("batch", "bench", "docs", "ray", "release", "roads", "serve", "test", "train")
 
 
 @dataclass(frozen=True)

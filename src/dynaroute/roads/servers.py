@@ -66,7 +66,7 @@ class RoadServer:
             message = f"{self.url!r} is not the address of a server."
             raise self._fault(message, "Write, say, http://localhost:5000.")
 
-    def measure(self, places: Places) -> RoadMatrix:
+    def measure(self, places: Places, names: Sequence[str] = ()) -> RoadMatrix:
         """Ask for all legs between places.
 
         Raises

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import Protocol
@@ -25,8 +26,8 @@ _LEAST_DETOUR, _LARGEST_DETOUR = 1.0, 5.0
 class RoadSource(Protocol):
     """What knows roads: a server, or an extract of a map."""
 
-    def measure(self, places: NDArray[np.float64]) -> RoadMatrix:
-        """Measure all legs between places, given as latitudes and longitudes."""
+    def measure(self, places: NDArray[np.float64], names: Sequence[str] = ()) -> RoadMatrix:
+        """Measure all legs between places, given as latitudes and longitudes, and as names for messages."""
 
     def trace(self, places: NDArray[np.float64]) -> list[Line]:
         """Find the way of each leg of a route through places."""
@@ -49,7 +50,7 @@ def use_roads(instance: Instance, roads: RoadSource) -> Instance:
     """
     places = _require_degrees(instance, "distances on roads")
     names = [instance.called(node) for node in range(instance.node_count)]
-    matrix = roads.measure(places)
+    matrix = roads.measure(places, names)
     for note in matrix.notes:
         warn_of_input("", note)
     distances, durations = matrix.sort(names, range(len(names)), places)

@@ -58,6 +58,7 @@ _ROAD_OPTIONS: dict[str, Any] = {
         "URL", "Distances, times and ways on roads from a server of OSRM: http://localhost:5000.", "Roads"
     ),
     "valhalla": _text_option("URL", "The same from a server of Valhalla.", "Roads"),
+    "roads": _text_option("FILE.osm.pbf", "The same from an extract of OpenStreetMap, without a server.", "Roads"),
     "detour": _text_option("FACTOR", "Straight-line distances times a factor: 1.3 is usual for roads.", "Roads"),
 }
 FLEET_OPTIONS: dict[str, Any] = {
@@ -147,6 +148,7 @@ class RoadWords:
 
     osrm: str | None = None
     valhalla: str | None = None
+    roads: str | None = None
     detour: str | None = None
 
     def __post_init__(self) -> None:
@@ -156,8 +158,11 @@ class RoadWords:
 
     def find_source(self) -> RoadSource | None:
         """Find what knows the roads, if the user named it."""
+        from dynaroute.roads.extract import RoadExtract
         from dynaroute.roads.servers import RoadServer
 
+        if self.roads is not None:
+            return RoadExtract(Path(self.roads))
         if self.osrm is not None:
             return RoadServer("osrm", self.osrm)
         return None if self.valhalla is None else RoadServer("valhalla", self.valhalla)
