@@ -10,6 +10,7 @@ import pytest
 from kernel_devices import device_of, draw_instance, needs_compiler
 
 from dynaroute.batch import InstanceBatch
+from dynaroute.draw.variants import VARIANTS, draw_variant_set
 from dynaroute.problem.instance import Instance
 from dynaroute.problem.solution import Solution, check
 from dynaroute.search.gpu.parts import search_in_parts
@@ -51,6 +52,17 @@ def test_instances_of_all_kinds_are_searched_together(model: Path) -> None:
 
     assert [result.start.kind for result in results] == ["policy", "savings", "policy", "policy", "policy"]
     assert all(result.iterations == 200 for result in results)
+
+
+def test_instances_with_rules_begin_with_insertion_beside_plain_ones() -> None:
+    windows = draw_variant_set(VARIANTS["ovrptw"], 15, 2).instances()
+
+    results = search([windows[0], draw_instance(18), windows[1]], model="savings", iterations=300)
+
+    assert [result.start.kind for result in results] == ["insertion", "savings", "insertion"]
+    assert all(
+        result.trace[-1][1] < 0.6 * sum(result.instance.leg_lengths(0, np.arange(1, 16))) for result in results[::2]
+    )
 
 
 def test_shipped_model_of_the_nearest_size_begins_in_all_orientations() -> None:

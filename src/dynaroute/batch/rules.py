@@ -99,6 +99,24 @@ class RuleBatch:
         changed: dict[str, Any] = {name: change(tensor) for name, tensor in own.items()}
         return replace(self, **changed)
 
+    def of_nodes(self, rows: Tensor, nodes: Tensor) -> RuleBatch:
+        """Return the rules of parts of instances, with tables of their own.
+
+        Parameters
+        ----------
+        rows
+            (P,) which instance each is a part of.
+        nodes
+            (P, K) its nodes there, the depot first and as padding.
+        """
+        changed: dict[str, Any] = {}
+        for name, tensor in self._tensors().items():
+            if name in _TABLES:
+                changed[name] = tensor[self.row[rows][:, None, None], nodes[:, :, None], nodes[:, None, :]]
+            else:
+                changed[name] = tensor[rows] if tensor.ndim == 1 else tensor[rows].gather(1, nodes)
+        return replace(self, **{**changed, "row": torch.arange(len(rows), device=rows.device)})
+
     def list_tensors(self) -> list[Tensor]:
         """All tensors, in a fixed order."""
         return list(self._tensors().values())

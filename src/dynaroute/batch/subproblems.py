@@ -62,6 +62,7 @@ def gather_parts(batch: InstanceBatch, parts: Sequence[RoutePart]) -> tuple[Inst
         coordinates=batch.coordinates[rows[:, None], nodes_of],
         rounding=batch.rounding[rows],
         distances=distances,
+        rules=None if batch.rules is None else batch.rules.of_nodes(rows, nodes_of),
     )
     return problems, RouteBatch(torch.from_numpy(route).to(batch.device), torch.from_numpy(position).to(batch.device))
 

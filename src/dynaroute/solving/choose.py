@@ -77,14 +77,27 @@ def choose(instances: Sequence[Instance], options: SolveOptions, *, is_started: 
     for instance in instances:
         _refuse_too_large(instance, options)
         _refuse_improving_limits(instance, options)
-    has_limits = any(needs_limits(instance, options.objective) for instance in instances)
-    if not has_limits and options.total_time is not None and choose_device(options.device).startswith("cuda"):
+    if _can_be_together(instances, options):
         return choose_together(instances, options, is_started=is_started)
     return [_choose_one(instance, options, is_started) for instance in instances]
 
 
+def _can_be_together(instances: Sequence[Instance], options: SolveOptions) -> bool:
+    """Whether a GPU is there to search all instances at once, and its kernels know what they ask for."""
+    if options.total_time is None or options.objective == "vehicles":
+        return False
+    if not choose_device(options.device).startswith("cuda"):
+        return False
+    from dynaroute.search.gpu.kernel_rules import can_search
+
+    return all(map(can_search, instances))
+
+
 def choose_together(instances: Sequence[Instance], options: SolveOptions, *, is_started: bool) -> list[Approach]:
-    """Choose how to solve plain instances on a GPU at once: from a policy's routes unless told otherwise."""
+    """Choose how to solve instances on a GPU at once: from a policy's routes unless told otherwise.
+
+    Where there are rules beyond capacity, the kernels insert the customers themselves.
+    """
     from dynaroute.weights import nearest_shipped_model
 
     approaches = []
@@ -92,6 +105,8 @@ def choose_together(instances: Sequence[Instance], options: SolveOptions, *, is_
         model = nearest_shipped_model(instance.size) if options.model == "auto" else options.model
         if is_started:
             approaches.append(Approach("given", is_together=True))
+        elif not instance.is_plain:
+            approaches.append(Approach("insertion", is_together=True))
         elif model in (None, "savings") or instance.coordinates is None:
             approaches.append(Approach("savings", is_together=True))
         else:

@@ -23,7 +23,7 @@ from dynaroute.solving.result import GIVEN, INSERTION, SAVINGS, Result, Start
 if TYPE_CHECKING:
     from dynaroute.model import Policy
 
-_NOT_ON_GPU = "The search on a GPU only handles capacities, so the CPU searched instead."
+_NOT_ON_GPU = "The search on a GPU does not know all that these instances ask for, so the CPU searched instead."
 _POLICY_SHARE = 0.5  # largest share of the time limit for the first routes of a requested policy
 
 

@@ -22,6 +22,7 @@ from dynaroute.problem.instance import Instance
 from dynaroute.problem.solution import Solution
 from dynaroute.search.gpu.batched_search import BatchProgress, SearchedBatch, pad_routes, search_batch
 from dynaroute.search.gpu.devices import KernelDevice, find_device
+from dynaroute.search.gpu.kernel_rules import RULES_ON_GPU, KernelRules
 from dynaroute.search.gpu.parts import PartSettings, search_in_parts
 from dynaroute.search.gpu.schedule import PopulationSettings
 from dynaroute.search.search import Improvement
@@ -29,12 +30,13 @@ from dynaroute.solving.building import construct_by_savings, load_policy, make_s
 from dynaroute.solving.choose import choose_together
 from dynaroute.solving.in_time import make_interruptible
 from dynaroute.solving.options import Decoding, Observers, SolveOptions
-from dynaroute.solving.result import GIVEN, SAVINGS, Result, Start
+from dynaroute.solving.result import GIVEN, INSERTION, SAVINGS, Result, Start, StartKind
 from dynaroute.weights import nearest_shipped_model
 
 if TYPE_CHECKING:
     from dynaroute.model import Policy
 
+_INSERTING_ITERATIONS = 5  # per customer: each of them moves about ten
 _POLICY_SHARE = 0.6  # largest share of the time after a policy's first attempt for its other attempts
 _CHECKS_PER_DOUBLING = 6  # checks of the costs per doubling of the time, for traces
 _EXACTNESS = 1e-7  # relative precision of the kernels' costs
@@ -96,28 +98,53 @@ def search_together(
         The device that searches; None: the GPU of the options.
     """
     results: dict[int, Result] = {}
-    groups: defaultdict[str | Path | Policy | None, list[int]] = defaultdict(list)
+    groups: defaultdict[tuple[StartKind, str | Path | Policy | None, bool], list[int]] = defaultdict(list)
     for row, approach in enumerate(choose_together(instances, options, is_started=starts is not None)):
-        groups[approach.model].append(row)
+        groups[approach.start, approach.model, instances[row].is_plain].append(row)
     customers = sum(instance.size for instance in instances)
-    for model, rows in groups.items():
+    for (kind, model, _), rows in groups.items():
         group = [instances[row] for row in rows]
-        batch = InstanceBatch.from_instances([_with_positions(instance) for instance in group])
+        batch = InstanceBatch.from_instances([_with_positions(instance) for instance in group], RULES_ON_GPU)
+        entered += _load_kernels(batch, options, kernels)  # compiling does not count
         work = sum(instance.size for instance in group)
         stopping = _share_out(options, observers, entered, work / customers)
         customers -= work
         known = None if starts is None else [starts[row] for row in rows]
-        if known is None and model is None:
+        if kind == "savings":
             built = construct_by_savings(group, Observers(is_cancelled=stopping.is_time_up))
             known = [result.solution for result in built]
         first = None if known is None else RouteBatch.from_solutions(known, batch)
+        if kind == "insertion":
+            first = _insert_all(batch, stopping, options, kernels)
         watch = _Watch(stopping.began, rows, observers)
         found = _search_routes(batch, first, model, stopping, options, watch, kernels)
-        start = found.start if first is None else (GIVEN if starts is not None else SAVINGS)
-        found = found._replace(start=start)
+        known_start = {"given": GIVEN, "savings": SAVINGS, "insertion": INSERTION}
+        found = found._replace(start=known_start.get(kind, found.start))
         results |= zip(rows, _report(group, batch, found, options, stopping.began), strict=True)
         observers.note_progress(len(rows))
     return [results[row] for row in range(len(instances))]
+
+
+def _load_kernels(batch: InstanceBatch, options: SolveOptions, kernels: KernelDevice | None) -> float:
+    """Load the kernels for the rules of a batch, compiling them if necessary; returns how long it took."""
+    began = time.perf_counter()
+    rules = KernelRules.prepare(batch)
+    if rules is not None:
+        (kernels or find_device(choose_device(options.device))).with_rules(rules.switches)
+    return time.perf_counter() - began
+
+
+def _insert_all(
+    batch: InstanceBatch, stopping: Stopping, options: SolveOptions, kernels: KernelDevice | None
+) -> RouteBatch:
+    """Insert customers until routes are few: the kernels begin with a route for each customer.
+
+    The search that follows has room for a few more routes than these, so that its chains need less memory.
+    """
+    device = kernels or find_device(choose_device(options.device))
+    here = batch.to(device.place)
+    few = replace(stopping, iterations=_INSERTING_ITERATIONS * batch.nodes, target=None)
+    return search_batch(device, here, RouteBatch.alone(here), few, seed=options.usual_seed).routes
 
 
 def search_routes(

@@ -69,7 +69,7 @@ class Driver:
 def driver(monkeypatch: pytest.MonkeyPatch) -> Iterator[Driver]:
     played, zeros = Driver(), torch.zeros
     monkeypatch.setattr(devices, "load_library", lambda name: played)
-    monkeypatch.setattr(devices, "compile_kernels", lambda capability: b"cubin of a GPU")
+    monkeypatch.setattr(devices, "compile_kernels", lambda capability, switches: b"cubin of a GPU")
     monkeypatch.setattr(torch.cuda, "get_device_properties", lambda place: H200)
     monkeypatch.setattr(torch.cuda, "current_device", lambda: 0)
     monkeypatch.setattr(torch.cuda, "device", nullcontext)

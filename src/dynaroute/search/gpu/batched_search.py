@@ -245,7 +245,8 @@ class _BatchedSearch:
         problem = KernelProblem.prepare(
             cut, RouteBatch(routes.route[:, :nodes].to(place), routes.position[:, :nodes].to(place))
         )
-        running = RunningGroup(self.device, rows, part, problem, self.seed, self.settings, stopping, began)
+        settings = self.settings if problem.rules is None else self.settings.without_islands
+        running = RunningGroup(self.device, rows, part, problem, self.seed, settings, stopping, began)
         running.begin()
         return running
 

@@ -22,20 +22,22 @@ SOURCE = Path(__file__).with_name("kernel.cu")
 _OPTIONS = ("--std=c++17", "--fmad=false")  # products and sums are not fused, so that the emulation agrees exactly
 
 
-def compile_kernels(capability: tuple[int, int]) -> bytes:
+def compile_kernels(capability: tuple[int, int], switches: int = 0) -> bytes:
     """Return the machine code for a compute capability, from the cache or compiled now.
 
     Parameters
     ----------
     capability
         Compute capability, such as (9, 0).
+    switches
+        The rules to compile: bits of RULES in rules.cuh.
 
     Raises
     ------
     UnsupportedError
         If the compiler library is missing.
     """
-    options = (*_OPTIONS, f"--gpu-architecture=sm_{capability[0]}{capability[1]}")
+    options = (*_OPTIONS, f"--gpu-architecture=sm_{capability[0]}{capability[1]}", f"-DRULES={switches}")
     sources = read_sources()
     nvrtc = load_library("nvrtc")
     version = nvrtc.nvrtcVersion()[1:]

@@ -49,6 +49,10 @@ class KernelDevice(Protocol):
         """Wait until all launches are done."""
         ...
 
+    def with_rules(self, switches: int) -> KernelDevice:
+        """Return the device with kernels that know these rules: bits of RULES in rules.cuh."""
+        ...
+
     def find_free_memory(self) -> int | None:
         """Return the free memory in bytes; None if it does not matter."""
         ...
@@ -118,15 +122,19 @@ class CudaDevice:
         """Wait until all launches are done."""
         torch.cuda.current_stream(self.place).synchronize()
 
+    def with_rules(self, switches: int) -> CudaDevice:
+        """Return the device with kernels that know these rules, compiling them if necessary."""
+        return self if switches == 0 else find_device(str(self.place), switches)
+
     def find_free_memory(self) -> int | None:
         """Return the bytes of GPU memory that PyTorch can still allocate, or holds unused."""
         free, _ = torch.cuda.mem_get_info(self.place)
         return free + torch.cuda.memory_reserved(self.place) - torch.cuda.memory_allocated(self.place)
 
 
-@lru_cache(maxsize=8)
-def find_device(name: str) -> CudaDevice:
-    """Return a GPU with the kernels loaded, compiling them if necessary.
+@lru_cache(maxsize=32)
+def find_device(name: str, switches: int = 0) -> CudaDevice:
+    """Return a GPU with the kernels for these rules loaded, compiling them if necessary.
 
     Raises
     ------
@@ -145,7 +153,7 @@ def find_device(name: str) -> CudaDevice:
             remedy="Use --device cpu, which searches on the cores.",
         )
     driver = load_library("driver")
-    image = compile_kernels(capability)
+    image = compile_kernels(capability, switches)
     torch.zeros(1, device=place)  # makes PyTorch's context, which the driver shares
     with torch.cuda.device(place):
         module = _require(driver.cuModuleLoadData(np.frombuffer(image, dtype=np.uint8).ctypes.data))

@@ -32,10 +32,13 @@ class EmulatedDevice:
         The compiled kernels.
     shared_bytes
         Shared memory of a block.
+    lanes
+        Lanes of a warp: 1, or 32 that take turns.
     """
 
     library: ctypes.CDLL
     shared_bytes: int = _SHARED_BYTES
+    lanes: int = 1
 
     @property
     def place(self) -> torch.device:
@@ -62,6 +65,10 @@ class EmulatedDevice:
     def wait(self) -> None:
         """Return at once: launches are synchronous."""
 
+    def with_rules(self, switches: int) -> EmulatedDevice:
+        """Return the device with kernels that know these rules."""
+        return self if switches == 0 else emulate(self.lanes, switches)
+
     def find_free_memory(self) -> int | None:
         """Return None: memory does not matter."""
         return None
@@ -76,9 +83,9 @@ def find_compiler() -> str | None:
     return next((found for name in ("c++", "g++", "clang++") if (found := shutil.which(name))), None)
 
 
-@lru_cache(maxsize=2)
-def emulate(lanes: int = 1) -> EmulatedDevice:
-    """Compile the kernels for this many lanes, 1 or 32; cached like those of a GPU.
+@lru_cache(maxsize=32)
+def emulate(lanes: int = 1, switches: int = 0) -> EmulatedDevice:
+    """Compile the kernels for this many lanes, 1 or 32, and these rules; cached like those of a GPU.
 
     Raises
     ------
@@ -88,10 +95,10 @@ def emulate(lanes: int = 1) -> EmulatedDevice:
     compiler = find_compiler()
     if compiler is None:
         raise UnsupportedError("there is no C++ compiler.", remedy="Install g++ or clang.")
-    options = (*_OPTIONS, f"-DLAUNCH_FIELDS={LAUNCH_FIELDS}", f"-DEMULATED_LANES={lanes}")
+    options = (*_OPTIONS, f"-DLAUNCH_FIELDS={LAUNCH_FIELDS}", f"-DEMULATED_LANES={lanes}", f"-DRULES={switches}")
     sources = [path.read_bytes() for path in (*list_sources(), SOURCE.with_name("emulated_warp.h"))]
 
     def make(path: Path) -> None:
         subprocess.run([compiler, *options, str(SOURCE), "-o", str(path)], check=True, capture_output=True)
 
-    return EmulatedDevice(ctypes.CDLL(str(keep((sources, options, compiler), ".so", make))))
+    return EmulatedDevice(ctypes.CDLL(str(keep((sources, options, compiler), ".so", make))), lanes=lanes)

@@ -37,6 +37,7 @@ class ChainGroup:
         self.chains = chains
         self.done = 0  # iterations per chain
         self.islands: Islands | None = None
+        device = device.with_rules(problem.layout.switches)
         self._device = device
         self._size = problem.layout.choose_size(device.shared_bytes)
         self._index = "small" if problem.layout.is_small else "large"
@@ -135,6 +136,8 @@ class ChainGroup:
     def _describe(self, seed: int) -> Launch:
         problem, layout = self.problem, self.problem.layout
         addresses = {name: tensor.data_ptr() for name, tensor in self._tensors.items()}
+        if problem.rules is not None:
+            addresses |= problem.rules.list_addresses()
         return Launch(
             lengths=problem.lengths.data_ptr(),
             demands=problem.demands.data_ptr(),

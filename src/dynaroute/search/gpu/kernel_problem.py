@@ -9,6 +9,7 @@ from torch import Tensor
 
 from dynaroute.batch import InstanceBatch, RouteBatch
 from dynaroute.batch.routes import leg_lengths
+from dynaroute.search.gpu.kernel_rules import KernelRules
 from dynaroute.search.gpu.launches import LARGEST_SMALL, Layout
 
 NEAR = 64  # nearest customers next to which a customer of a large instance is tried
@@ -42,6 +43,8 @@ class KernelProblem:
         (I * S, M - 1) int32 customers, route after route.
     routes
         (I * S, M) int32 route of each, -1 for the depot and for padding.
+    rules
+        Rules beyond capacity, if there are any.
     """
 
     layout: Layout
@@ -55,6 +58,7 @@ class KernelProblem:
     scale: Tensor
     visits: Tensor
     routes: Tensor
+    rules: KernelRules | None = None
 
     @classmethod
     def prepare(cls, batch: InstanceBatch, starts: RouteBatch) -> KernelProblem:
@@ -71,7 +75,8 @@ class KernelProblem:
         sizes = batch.sizes.int()
         most_routes = (starts.route.amax(1) + 1).view(count, copies).amax(1)  # (I,)
         slots = torch.minimum(sizes, most_routes + most_routes // 4 + _SPARE_ROUTES).int()
-        layout = Layout(batch.nodes, int(slots.max()))
+        rules = KernelRules.prepare(batch)
+        layout = Layout(batch.nodes, int(slots.max()), 0 if rules is None else rules.switches)
         lengths, scale = _measure(batch)
         no_near = torch.zeros(0, dtype=torch.int16, device=batch.device)
         return cls(
@@ -86,6 +91,7 @@ class KernelProblem:
             scale=scale,
             visits=starts.visits().int().contiguous(),
             routes=starts.route.int().contiguous(),
+            rules=rules,
         )
 
     def __len__(self) -> int:

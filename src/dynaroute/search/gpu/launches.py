@@ -19,6 +19,8 @@ _QUAD = 16  # bytes copied at once
 _FIELDS = (  # type in C, and names; u8 to u64 and i64 as in warp.cuh
     ("const int*", "lengths demands capacities sizes slots_of"),
     ("const u16*", "near"),
+    ("const int*", "legs durations early late service pickups"),
+    ("const int*", "longest_distances longest_durations open_routes pickups_last"),
     ("const u64*", "keys"),
     ("const float*", "temperatures mean_legs"),
     ("const int*", "start_visits start_routes"),
@@ -63,6 +65,14 @@ class Launch(ctypes.Structure):
         (instances) capacities, customers, and the most routes, at most `slots`.
     near
         (instances, nodes, near_count) customers, nearest first; only for search_large.
+    legs, durations
+        (instances, nodes, nodes) ticks of distance and of time; from here to `pickups_last` only with rules.
+    early, late, service, pickups
+        (instances, nodes) first and last start of service, its length, and what is brought back.
+    longest_distances, longest_durations
+        (instances) longest distance and duration of a route, in ticks.
+    open_routes, pickups_last
+        (instances) whether routes end at their last customers, and whether nothing is delivered after a pickup.
     keys
         (instances) keys of the random streams.
     temperatures, mean_legs
@@ -122,10 +132,13 @@ class Layout:
         Nodes of the largest instance, including the depot.
     slots
         Most routes of an instance.
+    switches
+        The rules that are compiled: bits of RULES in rules.cuh.
     """
 
     nodes: int
     slots: int
+    switches: int = 0
 
     @property
     def is_small(self) -> bool:
@@ -136,7 +149,15 @@ class Layout:
     def words(self) -> int:
         """32-bit words of a chain's tour."""
         every = self.nodes + self.slots
-        return _round_up(4 * (every + self.slots + 1) + 3 * every * self._index_bytes) // 4
+        numbers = every + self.slots + 1 + self._rule_words
+        return _round_up(4 * numbers + 3 * every * self._index_bytes) // 4
+
+    @property
+    def _rule_words(self) -> int:
+        """32-bit words of what rules know of a tour, as RULE_WORDS in rules.cuh."""
+        times, durations, distances, pickups = (self.switches >> place & 1 for place in range(4))
+        every = self.nodes + self.slots
+        return (2 * times + 6 * durations + 2 * pickups) * every + distances * (self.slots + 1)
 
     @property
     def scratch_bytes(self) -> int:

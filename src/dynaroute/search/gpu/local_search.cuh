@@ -97,7 +97,6 @@ FN Workspace workspace_at(char* scratch, int nodes, int slots) {
 
 FN int leg_of(const SharedInstance& shared, int one, int other) { return shared.legs[one * shared.nodes + other]; }
 FN int stop_place(const SharedInstance& shared, int stop) { return stop < shared.nodes ? stop : 0; }
-FN int larger(int one, int other) { return one > other ? one : other; }
 
 FN float price_excess(int excess, float penalty) {
   float price = (float)larger(excess, 0) * penalty;

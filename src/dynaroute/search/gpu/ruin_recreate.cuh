@@ -2,125 +2,8 @@
 //
 // J. Christiaens and G. Vanden Berghe, "Slack Induction by String Removals for Vehicle Routing Problems", Transportation
 // Science 54 (2020).
-//
-// Nodes: customers are 1 .. size; the depot has one node per route, nodes .. nodes + slots - 1. Routes are rings of
-// nodes, linked both ways. Customers without a route, and depots of unused routes, have the route number `slots`, which
-// has no free capacity and counts as ruined.
 #pragma once
-#include "launch.cuh"
-
-#define BIAS (1 << 30)        // makes keys of possibly negative lengths positive; lengths are below 2^25
-#define MOST_REMOVED 64       // most customers removed in an iteration
-#define LONGEST_STRING 10     // most customers removed from a route
-#define WINDOW (2 * LONGEST_STRING + 5)
-#define MIDDLE (LONGEST_STRING + 2)
-#define MEAN_REMOVED 10.0f
-#define BLINKS 42949673u      // out of 2^32: one position in a hundred is skipped
-
-template <class Index>
-struct Tour {
-  int* leg;    // (nodes + slots) to the next node
-  int* room;   // (slots + 1) free capacity
-  Index* prev;
-  Index* next;
-  Index* route;
-};
-
-template <class Index>
-struct Workplace {
-  Tour<Index> tour;
-  Quad* block;       // memory of the tour
-  Quad* backup;      // the tour to restore if the iteration is rejected
-  u64* order;        // (MOST_REMOVED) keys of the insertion order
-  int* away;         // (nodes + slots) distances to one node
-  int* lost;         // (slots + 1) customers that routes lost
-  int* reach;        // (2)
-  Index* removed;    // (MOST_REMOVED)
-  Index* sorted;     // (MOST_REMOVED)
-  Index* window;     // (WINDOW) part of a route
-  u8* ruined;        // (slots + 1)
-};
-
-struct Problem {
-  const int* lengths;
-  const int* demands;
-  const u16* near;
-  int size, nodes, slots, own_slots, near_count;
-};
-
-template <class Index>
-FN Tour<Index> tour_at(void* block, int nodes, int slots) {
-  int all = nodes + slots;
-  int* words = (int*)block;
-  Index* links = (Index*)(words + all + slots + 1);
-  return Tour<Index>{words, words + all, links, links + all, links + 2 * all};
-}
-
-template <class Index>
-FN Workplace<Index> workplace_at(char* scratch, const Launch& launch) {
-  int all = launch.nodes + launch.slots, bytes = launch.words * 4;
-  Workplace<Index> at;
-  at.block = (Quad*)scratch;
-  at.backup = (Quad*)(scratch + bytes);
-  at.order = (u64*)(scratch + 2 * bytes);
-  at.away = (int*)(at.order + MOST_REMOVED);
-  at.lost = at.away + all;
-  at.reach = at.lost + launch.slots + 1;
-  at.removed = (Index*)(at.reach + 2);
-  at.sorted = at.removed + MOST_REMOVED;
-  at.window = at.sorted + MOST_REMOVED;
-  at.ruined = (u8*)(at.window + WINDOW);
-  at.tour = tour_at<Index>(scratch, launch.nodes, launch.slots);
-  return at;
-}
-
-FN void copy_block(Quad* to, const Quad* from, int words) {
-  for (int i = LANE; i < words / 4; i += WIDTH) to[i] = from[i];
-  SYNC();
-}
-
-FN void load_block(Quad* to, const u32* from, int words) {
-  for (int i = LANE; i < words / 4; i += WIDTH) to[i] = load_quad((const Quad*)from + i);
-  SYNC();
-}
-
-FN int place_of(const Problem& problem, int node) { return node < problem.nodes ? node : 0; }
-
-FN int length_between(const Problem& problem, int one, int other) {
-  return problem.lengths[(i64)place_of(problem, one) * problem.nodes + place_of(problem, other)];
-}
-
-FN const int* row_of(const Problem& problem, int node) {
-  return problem.lengths + (i64)place_of(problem, node) * problem.nodes;
-}
-
-template <class Index>
-FN int count_routes(const Problem& problem, const Tour<Index>& tour) {
-  int used = 0;
-  for (int r = LANE; r < problem.slots; r += WIDTH) used += tour.route[problem.nodes + r] != problem.slots;
-  return ADD(used);
-}
-
-template <class Index>
-FN i64 total_of(const Problem& problem, const Tour<Index>& tour) {
-  i64 sum = 0;
-  for (int u = LANE; u < problem.nodes + problem.slots; u += WIDTH) sum += tour.leg[u];
-  return ADD64(sum);
-}
-
-// One lane only: link two nodes.
-template <class Index>
-FN void join(const Tour<Index>& tour, int one, int other, int length) {
-  tour.next[one] = (Index)other;
-  tour.prev[other] = (Index)one;
-  tour.leg[one] = length;
-}
-
-// One lane only: the same, looking up the length.
-template <class Index>
-FN void link(const Problem& problem, const Tour<Index>& tour, int one, int other) {
-  join(tour, one, other, length_between(problem, one, other));
-}
+#include "insertions.cuh"
 
 // The nearest customer on an unmarked route, by the distances in `away`; NOTHING if there is none.
 template <class Index>
@@ -153,9 +36,11 @@ FN u32 next_near(const Problem& problem, int centre, int& cursor, const Index* r
   return NOTHING;
 }
 
-// Remove strings of customers from neighbouring routes; returns how many were removed.
+// Remove strings of customers from neighbouring routes; returns how many were removed. What is left of a route may break
+// a rule if ways are not the shortest.
 template <class Index, bool BY_LISTS>
-FN int ruin(const Problem& problem, const Workplace<Index>& at, Draws& draws, int& routes, int& change) {
+FN int ruin(
+    const Problem& problem, const Workplace<Index>& at, Draws& draws, int& routes, int& change, bool& is_allowed) {
   const Tour<Index>& tour = at.tour;
   int centre = 1 + below(draw(draws), problem.size);
   for (int r = LANE; r <= problem.slots; r += WIDTH) at.ruined[r] = r == problem.slots;
@@ -229,20 +114,26 @@ FN int ruin(const Problem& problem, const Workplace<Index>& at, Draws& draws, in
     routes -= is_empty ? 1 : 0;
     removed += count;
     SYNC();
+    if (!is_empty) is_allowed &= refresh_route(problem, at, route);
   }
   return removed;
 }
 
-// Choose the insertion order: random, largest demand first, farthest first, or nearest first.
+// Choose the insertion order: random, largest demand first, farthest first, or nearest first; with time windows also the
+// narrowest, earliest or latest first.
 template <class Index>
 FN void sort_removed(const Problem& problem, const Workplace<Index>& at, int removed, Draws& draws) {
-  int kind = below(draw(draws), 11);
+  int kind = below(draw(draws), HAS_TIMES ? 17 : 11);
   u32 salt = draw(draws);
   for (int i = LANE; i < removed; i += WIDTH) {
     int node = at.removed[i];
     u32 first = 0;
     if (kind >= 4 && kind < 8) first = NOTHING - (u32)problem.demands[node];
     if (kind >= 8) first = (u32)(kind < 10 ? BIAS - problem.lengths[node] : problem.lengths[node]);
+    if (HAS_TIMES && kind >= 11) {
+      int early = problem.rules.early[node], late = problem.rules.late[node];
+      first = (u32)(kind < 13 ? late - early : kind < 15 ? early : NEVER - late);
+    }
     at.order[i] = ((u64)first << 32) | mix(salt + 0x9e3779b9u * (u32)i);
   }
   SYNC();
@@ -272,7 +163,8 @@ FN Place best_of_all(const Problem& problem, const Workplace<Index>& at, int cus
   Place best{NOTHING, NOTHING};
   for (int u = LANE; u < all; u += WIDTH) {
     if (tour.room[tour.route[u]] < demand || is_overlooked(problem, salt, u)) continue;
-    prefer(best, (u32)(at.away[u] + at.away[tour.next[u]] - tour.leg[u] + BIAS), (u32)u);
+    int ahead = ends_open(problem, tour.next[u]) ? 0 : at.away[tour.next[u]];
+    prefer_if_allowed(problem, tour, best, at.away[u] + ahead - tour.leg[u], u, customer);
   }
   return agree(best);
 }
@@ -288,10 +180,11 @@ FN Place best_of_near(const Problem& problem, const Workplace<Index>& at, int cu
     int u = list[i], before = tour.prev[u];
     if (tour.room[tour.route[u]] < demand) continue;
     int to_near = row[u];
+    int after = tour.next[u], ahead = ends_open(problem, after) ? 0 : row[place_of(problem, after)];
     if (!is_overlooked(problem, salt, u))
-      prefer(best, (u32)(to_near + row[place_of(problem, tour.next[u])] - tour.leg[u] + BIAS), (u32)u);
+      prefer_if_allowed(problem, tour, best, to_near + ahead - tour.leg[u], u, customer);
     if (!is_overlooked(problem, salt, before))
-      prefer(best, (u32)(to_near + row[place_of(problem, before)] - tour.leg[before] + BIAS), (u32)before);
+      prefer_if_allowed(problem, tour, best, to_near + row[place_of(problem, before)] - tour.leg[before], before, customer);
   }
   best = agree(best);
   return best.cost != NOTHING ? best : best_of_all(problem, at, customer, demand, salt);
@@ -308,7 +201,8 @@ FN bool recreate(
     u32 salt = draw(draws);
     Place place = BY_LISTS ? best_of_near(problem, at, customer, demand, salt)
                            : best_of_all(problem, at, customer, demand, salt);
-    if (place.cost == NOTHING) {
+    int home = HAS_OPEN && problem.rules.is_open ? 0 : row[0], used = -1;
+    if (place.cost == NOTHING || (RULES && place.cost > (u32)(row[0] + home + BIAS))) {
       u32 unused = NOTHING;
       for (int r = LANE; r < problem.own_slots; r += WIDTH)
         if (tour.route[problem.nodes + r] == problem.slots) {
@@ -323,10 +217,11 @@ FN bool recreate(
         tour.route[depot] = tour.route[customer] = (Index)unused;
         tour.room[unused] -= demand;
         join(tour, depot, customer, row[0]);
-        join(tour, customer, depot, row[0]);
+        join(tour, customer, depot, home);
       }
       routes += 1;
-      change += 2 * row[0];
+      change += row[0] + home;
+      used = (int)unused;
     } else {
       SYNC();
       if (LANE == 0) {
@@ -334,11 +229,13 @@ FN bool recreate(
         tour.route[customer] = (Index)route;
         tour.room[route] -= demand;
         join(tour, before, customer, row[place_of(problem, before)]);
-        join(tour, customer, after, row[place_of(problem, after)]);
+        join(tour, customer, after, ends_open(problem, after) ? 0 : row[place_of(problem, after)]);
       }
       change += (int)(place.cost - (u32)BIAS);
+      used = tour.route[place.node];
     }
     SYNC();
+    refresh_route(problem, at, used);
   }
   return true;
 }
@@ -429,6 +326,11 @@ FN bool recombine(const Problem& problem, const Workplace<Index>& at, u32* paren
     SYNC();
     if (!at.reach[0]) break;
   }
+  bool is_allowed = true;
+  if (RULES)
+    for (int r = 0; r < problem.slots; r++)
+      if (tour.route[problem.nodes + r] == r) is_allowed &= refresh_route(problem, at, r);
+  if (!is_allowed) return false;
   int routes = 0, change = 0;  // not used: both are counted again
   for (int r = 0; r < problem.slots; r++) {
     SYNC();
@@ -449,7 +351,8 @@ FN Problem problem_of(const Launch& launch, int instance) {
       launch.nodes,
       launch.slots,
       launch.slots_of[instance],
-      launch.near_count};
+      launch.near_count,
+      rules_of(launch, instance)};
 }
 
 FN u64 stream_of(const Launch& launch, int instance, int chain) {
@@ -504,9 +407,10 @@ FN void run_slice(const Launch& launch, int job, int slice, char* scratch) {
   for (int i = from; i < to; i++) {
     Draws draws = draws_of(stream, (u32)(launch.first + i));
     int change = 0;
-    int removed = ruin<Index, BY_LISTS>(problem, at, draws, routes, change);
+    bool is_allowed = true;
+    int removed = ruin<Index, BY_LISTS>(problem, at, draws, routes, change, is_allowed);
     sort_removed(problem, at, removed, draws);
-    bool is_whole = recreate<Index, BY_LISTS>(problem, at, removed, draws, routes, change);
+    bool is_whole = recreate<Index, BY_LISTS>(problem, at, removed, draws, routes, change) && is_allowed;
     int level = (int)((launch.first_level + (u64)i * launch.level_rate) >> 32);
     level = level < launch.levels ? level : launch.levels - 1;
     float allowed = launch.temperatures[level] * mean_leg * exponential(draw(draws));
@@ -567,6 +471,10 @@ FN void begin_chain(const Launch& launch, int job) {
   for (int r = LANE; r < slots; r += WIDTH)
     for (int node = tour.next[nodes + r]; node < nodes; node = tour.next[node])
       tour.room[r] -= problem.demands[node];
+  SYNC();
+  if (RULES)
+    for (int r = 0; r < slots; r++)
+      if (tour.route[nodes + r] == r) drive_both_ways(problem, tour, r);
   SYNC();
   i64 cost = total_of(problem, tour);
   store_block(launch.found + (i64)job * launch.words, (Quad*)block, launch.words);

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 import numpy as np
@@ -108,6 +108,11 @@ class PopulationSettings:
     child_hottest: float = 0.15
     child_coolest: float = 0.08
     genetic: GeneticSettings = field(default_factory=GeneticSettings)
+
+    @property
+    def without_islands(self) -> PopulationSettings:
+        """The same without a genetic search, which only knows capacities."""
+        return replace(self, genetic=replace(self.genetic, least=math.inf))
 
 
 @dataclass(frozen=True)
