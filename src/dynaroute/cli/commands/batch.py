@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
@@ -17,24 +20,23 @@ from dynaroute.cli.shared.options import (
     switch,
     takes_solving,
 )
-from dynaroute.cli.shared.output import print_facts, print_json, print_line, print_note, show_counts, show_length
+from dynaroute.cli.shared.output import (
+    make_console,
+    print_facts,
+    print_json,
+    print_line,
+    print_note,
+    show_counts,
+    show_length,
+)
+from dynaroute.cli.shared.progress import print_at_intervals
+from dynaroute.problem.times import format_duration
 from dynaroute.solving.options import SolveOptions
 
 if TYPE_CHECKING:
     from dynaroute.scale.engines.engine import BatchEngine
     from dynaroute.scale.output.summary import BatchSummary
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import TYPE_CHECKING
-
-from dynaroute.cli.shared.output import make_console
-from dynaroute.cli.shared.progress import print_at_intervals
-from dynaroute.problem.times import format_duration
-
-if TYPE_CHECKING:
     from dynaroute.scale.run import Progress
-
 
 EngineName = Literal["local", "ray"]
 

@@ -9,25 +9,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from dynaroute.base.decimals import plain_number
+from dynaroute.base.errors import InstanceError
 from dynaroute.cli.shared.contents import holds_plan, holds_solution
 from dynaroute.cli.shared.options import JsonOption, argument
-from dynaroute.cli.shared.output import print_facts, print_json, show_counts
+from dynaroute.cli.shared.output import count_of, print_facts, print_json, show_counts, show_length
 from dynaroute.cli.shared.tables import TableOptions, takes_tables
-
-if TYPE_CHECKING:
-    from dynaroute.plans import Plan
-    from dynaroute.problem.instance import Instance
-    from dynaroute.problem.solution import Solution
-from typing import TYPE_CHECKING
-
-from dynaroute.base.errors import InstanceError
-from dynaroute.cli.shared.output import count_of, show_length
 from dynaroute.problem.rules import RULES
 
 if TYPE_CHECKING:
+    from dynaroute.plans import Plan
     from dynaroute.problem.fleet import VehicleType
     from dynaroute.problem.instance import Instance
-
+    from dynaroute.problem.solution import Solution
 
 Document = dict[str, Any]
 

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import itertools
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dynaroute.base.errors import OptionError, SolutionError, Where, in_file
-
-if TYPE_CHECKING:
-    from dynaroute.problem.instance import Instance
-import csv
-import io
-import itertools
-from typing import TYPE_CHECKING
-
 from dynaroute.cli.shared.output import print_facts, print_table
 
 if TYPE_CHECKING:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,14 +13,6 @@ import typer
 
 from dynaroute.base.errors import OptionError
 from dynaroute.base.vocabulary import BaselineName, OptimiserName, PolicyName, RecipeName
-
-if TYPE_CHECKING:
-    from dynaroute.training.plan.own_instances import InstanceFiles
-    from dynaroute.training.plan.plan import TrainingPlan
-import sys
-from collections.abc import Callable
-from importlib import import_module
-from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import torch

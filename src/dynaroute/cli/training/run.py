@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import signal
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from copy import deepcopy
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,30 +16,17 @@ import typer
 from dynaroute.base.errors import FileError, Where
 from dynaroute.base.machine import choose_device
 from dynaroute.cli.shared.exit_codes import INTERRUPTED
-from dynaroute.cli.shared.output import count_of, print_json, print_line, print_note
+from dynaroute.cli.shared.output import count_of, make_console, print_json, print_line, print_note
 from dynaroute.cli.shared.progress import note_interrupt
 from dynaroute.cli.training.options import make_policy
+from dynaroute.study.reference_lengths import HGS_LENGTHS
 from dynaroute.training.files import RUN_FILES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from dynaroute.model import Policy
     from dynaroute.training.files import Reference
-    from dynaroute.training.plan.plan import TrainingPlan
-    from dynaroute.training.run.state import Outcome
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from math import isfinite
-from typing import TYPE_CHECKING
-
-from dynaroute.cli.shared.output import make_console
-from dynaroute.study.reference_lengths import HGS_LENGTHS
-
-if TYPE_CHECKING:
-    from dynaroute.training.files import Reference
     from dynaroute.training.plan.plan import Stage, TrainingPlan
-    from dynaroute.training.run.state import RunProgress
+    from dynaroute.training.run.state import Outcome, RunProgress
 
 
 def find_references(plan: TrainingPlan) -> dict[int, Reference]:
