@@ -373,10 +373,23 @@ def test_two_plans_are_compared(desk: PageDriver) -> None:
     desk.find("#tab-runs").click()
     desk.find("[name=run-b]").first.check()
 
-    desk.page.locator("#panel-runs", has_text="far east").wait_for()
+    desk.page.locator("#panel-runs tr", has_text="far east").wait_for()
+    assert "Sprinter 2, not Sprinter" in desk.text("#panel-runs")
     assert desk.find("#map .route-shadow").count() == 2
     desk.find("#run-b-none").check()
     assert desk.find("#map .route-shadow").count() == 0
+
+
+def test_stop_is_explained_and_moved_to_another_place(desk: PageDriver) -> None:
+    open_cross(desk)
+    desk.find("#gantt [data-stop='4']").click()
+    desk.find("#inspector-explain").click()
+    desk.page.locator("#inspector-explanation", has_text="Leaving it out saves").wait_for()
+    assert "not possible, carries 10" not in desk.text("#inspector-explanation")
+    desk.page.get_by_role("button", name="Move there").first.click()
+    wait_for_change(desk)
+
+    assert desk.routes()[route_of(desk, "far west")] != ["far west", "west"]
 
 
 def test_stop_is_found_by_its_name(desk: PageDriver) -> None:

@@ -64,6 +64,15 @@ export class Api {
     return this.#getJson("/v1/insert", asJson({ plan, customers }));
   }
 
+  /** Where a customer could be in a plan, and what leaving it out would save. */
+  explain(plan, id) {
+    return this.#getJson("/v1/explain", asJson({ plan, id }));
+  }
+
+  compare(before, after) {
+    return this.#getJson("/v1/compare", asJson({ before, after }));
+  }
+
   /** A plan as the content of a file. */
   async exportPlan(plan, format) {
     const response = await this.#fetch("/v1/export", asJson({ plan, format }));

@@ -1,19 +1,23 @@
 // The plans of the day: which one is shown, and how another differs from it.
 
+import { ApiError } from "./api.js";
 import { byId, make } from "./dom.js";
 import { nameOf } from "./instance.js";
-import { countOf, formatHours, formatLength, formatPrice } from "./numbers.js";
-import { routeOfStop, vehicleOf } from "./plan.js";
+import { countOf, formatLength, formatPrice } from "./numbers.js";
+import { showError } from "./notices.js";
+import { planOf } from "./plan.js";
 import { findRun, listedRuns } from "./state.js";
 
-const MOST_MOVED = 12;
+const MOST_CHANGED = 40;
 
 export class ComparePanel {
   #place = byId("panel-runs");
   #store;
+  #api;
 
-  constructor(store) {
+  constructor(store, api) {
     this.#store = store;
+    this.#api = api;
     this.#place.addEventListener("change", ({ target }) => this.#choose(target));
     store.watch(["instance", "runs", "shownRun", "comparedRun"], () => this.#show());
   }
@@ -31,8 +35,19 @@ export class ComparePanel {
     const none = make("tr", {}, make("th", { scope: "row", colspan: 3, text: "No comparison" }), make("td", {}, choice("run-b", null, state.comparedRun, "Compare with nothing")));
     table.append(make("thead", {}, make("tr", {}, ...heads)), make("tbody", {}, ...runs.map((run) => makeRow(run, state)), none));
     const [a, b] = [findRun(state, state.shownRun), findRun(state, state.comparedRun)];
-    this.#place.replaceChildren(table, ...(a && b ? makeDifference(a, b) : []));
+    const below = make("div", { class: "notice" });
+    this.#place.replaceChildren(table, below);
+    if (a && b) this.#compare(below, a, b);
     if (held) this.#place.querySelector(`#${CSS.escape(held)}`)?.focus({ preventScroll: true });
+  }
+
+  async #compare(place, shown, other) {
+    try {
+      place.replaceChildren(...makeDifference(shown, await this.#api.compare(planOf(other), planOf(shown))));
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      showError(place, error);
+    }
   }
 
   #choose(input) {
@@ -59,32 +74,36 @@ function choice(name, run, chosen, label) {
   return make("input", { type: "radio", name, id: `${name}-${id ?? "none"}`, value: id ?? "", checked: id === chosen, "aria-label": label });
 }
 
-/** How the shown plan differs from the other: figures, and the stops that other vehicles serve. */
-function makeDifference(a, b) {
-  const total = (run, key) => run.timetable?.reduce((sum, route) => sum + route[key], 0) ?? null;
-  const late = (run) => run.violations?.filter(({ kind }) => kind === "late").length ?? 0;
+/** How the shown plan differs from the other: figures, and the stops that are served by others or at other times. */
+function makeDifference(a, { before, after, stops }) {
+  const length = (value) => formatLength(a.instance, value);
   const rows = [
-    ["Cost", formatPrice(a.instance, a.cost), formatPrice(b.instance, b.cost)],
-    ["Length", ...[a, b].map((run) => formatLength(run.instance, total(run, "distance") ?? run.cost))],
-    ["Hours", ...[a, b].map((run) => formatHours(total(run, "duration") || null))],
-    ["Vehicles", a.routes.length, b.routes.length],
-    ["Late stops", late(a), late(b)],
-    ["Not served", a.unserved?.length ?? 0, b.unserved?.length ?? 0],
+    ["Cost", ...[after, before].map(({ cost }) => formatPrice(a.instance, cost))],
+    ["Length", length(after.length), length(before.length)],
+    ["Hours", ...[after, before].map(({ hours }) => (hours === null ? "" : `${hours.toFixed(1)} h`))],
+    ["Vehicles", after.vehicles, before.vehicles],
+    ["Late stops", after.late, before.late],
+    ["Not served", after.unserved.length, before.unserved.length],
   ];
-  const table = make("table", { class: "difference" }, make("caption", { text: "Shown plan, and the one beside it (grey on the map)" }));
-  table.append(make("tbody", {}, ...rows.map(([name, ...cells]) => make("tr", {}, make("th", { scope: "row", text: name }), ...cells.map((text) => make("td", { text }))))));
-  const moved = movedStops(a, b);
-  const names = moved.slice(0, MOST_MOVED).join("; ");
-  const more = moved.length > MOST_MOVED ? ` and ${moved.length - MOST_MOVED} more` : "";
-  return [table, make("p", { class: "hint", text: moved.length === 0 ? "No stop changes its vehicle." : `Other vehicle: ${names}${more}.` })];
+  const figures = makeTable("Shown plan, and the one beside it (grey on the map)", rows);
+  const names = new Map(a.instance.customers.map(({ id }, index) => [String(id ?? index + 1), nameOf(a.instance, index + 1)]));
+  const changed = stops.filter(({ moved, minutes }) => moved || Math.abs(minutes ?? 0) >= 1);
+  const lines = changed.slice(0, MOST_CHANGED).map((stop) => [names.get(stop.id) ?? stop.id, describeVehicles(stop), describeMinutes(stop)]);
+  const more = changed.length > MOST_CHANGED ? `, the first ${MOST_CHANGED} are listed` : "";
+  return [figures, makeTable(`${countOf(changed.length, "stop")} served by another vehicle or at another time${more}`, lines)];
 }
 
-function movedStops(a, b) {
-  const vehicles = new Map();
-  b.routes.forEach((stops, route) => stops.forEach((stop) => vehicles.set(nameOf(b.instance, stop), vehicleOf(b, route))));
-  return a.routes.flat().flatMap((stop) => {
-    const [name, vehicle] = [nameOf(a.instance, stop), vehicleOf(a, routeOfStop(a, stop))];
-    const before = vehicles.get(name);
-    return before === undefined || before === vehicle ? [] : [`${name} (${before} → ${vehicle})`];
-  });
+function makeTable(title, rows) {
+  const body = rows.map(([name, ...cells]) => make("tr", {}, make("th", { scope: "row", text: name }), ...cells.map((text) => make("td", { text }))));
+  return make("table", { class: "difference" }, make("caption", { text: title }), make("tbody", {}, ...body));
+}
+
+function describeVehicles({ before, after, moved }) {
+  const [from, to] = [before, after].map((visit) => visit?.vehicle ?? "nobody");
+  return moved ? `${to}, not ${from}` : to;
+}
+
+function describeMinutes({ minutes }) {
+  if (minutes === null || Math.abs(minutes) < 1) return "";
+  return `${Math.abs(Math.round(minutes))} min ${minutes > 0 ? "later" : "earlier"}`;
 }

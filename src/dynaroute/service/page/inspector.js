@@ -1,9 +1,11 @@
 // The form of the selected stop: what is known of it, its times, its route, and leaving it out.
 
+import { ApiError } from "./api.js";
 import { byId, make } from "./dom.js";
 import { amountsOf, axesOf, detailsOf, hasFreePlaces, nameFields, nameOf, nodeAt, withFields } from "./instance.js";
-import { formatClock, formatGivenWindow, formatMinutes } from "./numbers.js";
-import { routeOfStop, vehicleOf } from "./plan.js";
+import { clearNotice, showError } from "./notices.js";
+import { formatClock, formatGivenWindow, formatLength, formatMinutes, formatPrice, isPriced } from "./numbers.js";
+import { planOf, routeOfStop, vehicleOf } from "./plan.js";
 import { shownRun } from "./state.js";
 
 const NOWHERE = "-1";
@@ -14,8 +16,12 @@ export class Inspector {
   #store;
   #planner;
   #map;
+  #api;
+  #explanation = byId("inspector-explanation");
 
-  constructor(store, planner, map) {
+  constructor(store, planner, map, api) {
+    this.#api = api;
+    byId("inspector-explain").addEventListener("click", () => this.#explain());
     this.#map = map;
     this.#store = store;
     this.#planner = planner;
@@ -52,6 +58,8 @@ export class Inspector {
     byId("inspector-fields").replaceChildren(...fields.map((field) => this.#makeField(instance, own, field)));
     if (held !== null) this.#form.elements[held]?.focus();
     byId("inspector-remove").hidden = node === 0;
+    byId("inspector-explain").hidden = node === 0 || run === null;
+    clearNotice(this.#explanation);
     this.#listRoutes(run, node);
   }
 
@@ -70,6 +78,32 @@ export class Inspector {
     const options = [...names, "New route"].map((text, route) => make("option", { value: route, text }));
     this.#route.replaceChildren(make("option", { value: NOWHERE, text: "Not served" }), ...options);
     this.#route.value = String(routeOfStop(run, node));
+  }
+
+  /** Say what leaving the stop out would save, and where else it could be. */
+  async #explain() {
+    const { selectedNode: node, instance } = this.#store.state;
+    const run = shownRun(this.#store.state);
+    try {
+      const { customers } = await this.#api.explain(planOf(run), String(nodeAt(instance, node).id ?? node));
+      if (shownRun(this.#store.state) !== run || this.#store.state.selectedNode !== node) return; // nobody waits for it
+      const [{ saved, places, route }] = customers;
+      const gain = route === null ? "It is on no route." : `Leaving it out saves ${describeExtra(instance, saved)}.`;
+      const list = make("ul", {}, ...places.map((place) => this.#makePlace(run, node, place)));
+      this.#explanation.replaceChildren(make("p", { text: gain }), list);
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      showError(this.#explanation, error);
+    }
+  }
+
+  #makePlace(run, node, { vehicle, route, stop, extra, reason }) {
+    if (extra === null) return make("li", { text: `${vehicle}: not possible, ${reason}` });
+    const where = route === null ? `${vehicle}, not used yet` : `${vehicle}, stop ${stop}`;
+    const button = make("button", { type: "button", class: "button small", text: "Move there" });
+    const target = route === null ? run.routes.length : route - 1;
+    button.addEventListener("click", () => this.#planner.moveStop(node, target, (stop ?? 1) - 1));
+    return make("li", {}, `${where}: ${describeExtra(run.instance, extra)} more `, button);
   }
 
   #change(input) {
@@ -101,6 +135,11 @@ function readMinutes(text) {
 
 function minutesOf(service) {
   return typeof service === "number" ? service / 60 : service;
+}
+
+function describeExtra(instance, { cost, length, seconds }) {
+  const price = isPriced(instance) ? [`cost ${formatPrice(instance, cost)}`] : [];
+  return [...price, formatLength(instance, length), ...(seconds === null ? [] : [formatMinutes(seconds)])].join(", ");
 }
 
 function describeTimes(run, node) {

@@ -30,11 +30,11 @@ function start() {
   wireMap(store, map);
   wireMapTools(store, map, planner);
   wireHistory(store);
-  new Inspector(store, planner, map);
+  new Inspector(store, planner, map, api);
   new Gantt(store, planner);
   new RoutesPanel(store, planner);
   new StopsPanel(store);
-  new ComparePanel(store);
+  new ComparePanel(store, api);
   store.watch(["instance", "runs", "shownRun", "search", "tightMinutes"], showHeadline);
   wireSaving(store, api, fail);
   wirePrinting(store, api, fail);

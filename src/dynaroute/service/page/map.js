@@ -169,6 +169,7 @@ export class RouteMap {
   }
 
   #hover(target) {
+    if (this.#map.dragging.moving()) return; // nothing needs to stand out while the map is moved
     const node = this.nodeOf(target);
     const route = node === null ? this.routeOf(target) : this.#drawn.findIndex((stops) => stops.includes(node));
     this.listeners.onHover?.(node, route < 0 ? null : route);
