@@ -114,7 +114,7 @@ def construct_once(policy: Policy, batch: InstanceBatch, chooser: Chooser) -> Ro
             "Give its encoder an embedding with more columns, or remove the features.",
         )
     refuse_unknown_rules(policy, batch)
-    if kernels_run_on(policy.device) and is_supported(policy, chooser) and batch.rules is None:
+    if kernels_run_on(policy.device) and is_supported(policy, chooser):
         return construct_fused(policy, batch, chooser)
     return construct_eagerly(policy, batch, chooser)
 

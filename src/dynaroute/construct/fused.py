@@ -8,13 +8,15 @@ sampled routes with the same seed.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
 from dynaroute.batch import InstanceBatch, RouteBatch
+from dynaroute.batch.rules import RuleBatch
 from dynaroute.construct.choose import Chooser
+from dynaroute.construct.eager import construct_eagerly
 from dynaroute.construct.fused_choice import Choice, read_choice
 from dynaroute.construct.fused_pointer import construct_pointer, has_pointer_kernel
 from dynaroute.kernels import dot_precision
@@ -23,6 +25,9 @@ from dynaroute.model.changes import find_change, warn_once
 from dynaroute.model.encoder import AttentionLayer
 from dynaroute.model.pointer import PointerNetwork
 from dynaroute.model.policy import Policy
+from dynaroute.model.rules import SegmentRules
+
+__all__ = ["FUSED_KINDS", "PackedWeights", "construct_fused", "is_supported"]
 
 FUSED_KINDS = ("AM-D", "AM", "RL")  # the kinds of policy that kernels support
 
@@ -115,17 +120,25 @@ def construct_fused(
         return construct_pointer(policy, batch, choice, precision)
     if batch.nodes <= _LARGEST_TILE:
         return _construct_whole(policy, batch, choice, precision)
-    from dynaroute.construct.fused_stream import construct_streamed
 
     # sizes may be mixed: each instance uses the faster kernel for its size
     in_order = (batch.sizes >= _LARGEST_TILE).sort(stable=True)  # small instances first
     small = len(batch) - int(in_order.values.sum())
     routes = RouteBatch.unvisited(batch)
-    for rows, way in ((in_order.indices[:small], _construct_whole), (in_order.indices[small:], construct_streamed)):
+    for rows, way in ((in_order.indices[:small], _construct_whole), (in_order.indices[small:], _construct_large)):
         if len(rows):
             some = way(policy, batch[rows], choice.take(rows), precision)
             routes.route[rows], routes.position[rows] = some.route, some.position
     return routes
+
+
+def _construct_large(policy: Policy, batch: InstanceBatch, choice: Choice, precision: torch.dtype) -> RouteBatch:
+    """Build all routes of instances that do not fit in a tile; with rules beyond capacity without kernels."""
+    from dynaroute.construct.fused_stream import construct_streamed
+
+    if batch.rules is not None:
+        return construct_eagerly(policy, batch, choice.to_chooser())
+    return construct_streamed(policy, batch, choice, precision)
 
 
 def _construct_whole(policy: Policy, batch: InstanceBatch, choice: Choice, precision: torch.dtype) -> RouteBatch:
@@ -171,6 +184,7 @@ def _construct_whole(policy: Policy, batch: InstanceBatch, choice: Choice, preci
             tile=launch.tile,
             num_warps=launch.warps,
             num_stages=launch.stages,
+            **({} if batch.rules is None else RuleTables.of(policy, batch, batch.rules).name()),
         )
     return routes
 
@@ -243,10 +257,10 @@ class PackedWeights(NamedTuple):
         encoder, decoder = policy.encoder, policy.decoder
         layers = [layer for layer in encoder.layers if isinstance(layer, AttentionLayer)]
         matrices = [matrix.reshape(-1) for layer in layers for matrix in _matrices(layer)]
-        depot = encoder.embed_depot.weight  # (128, 2 or 3)
+        depot = encoder.embed_depot.weight[:, :3]  # (128, 2 or 3)
         capacity = decoder.capacity_weights.flatten()  # (128,) or (256,)
         vectors = [
-            encoder.embed_customer.weight.reshape(-1),
+            encoder.embed_customer.weight[:, :3].reshape(-1),
             encoder.embed_customer.bias,
             nn.functional.pad(depot, (0, 3 - depot.shape[1])).reshape(-1),
             encoder.embed_depot.bias,
@@ -258,6 +272,67 @@ class PackedWeights(NamedTuple):
             matrices=torch.cat([*matrices, policy.fold().reshape(-1)]).to(dtype),
             vectors=torch.cat(vectors).float(),
         )
+
+
+class RuleTables(NamedTuple):
+    """What the kernel reads where there are rules beyond capacity; see `dynaroute.kernels.rule_moves`.
+
+    Attributes
+    ----------
+    vectors
+        Float32: the further columns (128, 5) of the customers' embedding and the depot's, the weights of states
+        (256, 5) and of moves (9, 10).
+    features
+        (B, N, 5) float32, further features of eq 2.
+    stops
+        (B, N, 6) int32: pickup, first and last start, service, time and length home.
+    facts
+        (B, 7) int32: when the depot closes, the longest distance and duration, whether backhauls are last, times are
+        limited and there are pickups, and the row of the tables of ways.
+    scales
+        (B, 3) float32: the day, and ticks per unit of length and of time.
+    durations, legs
+        (I, N, N) int32.
+    """
+
+    vectors: Tensor
+    features: Tensor
+    stops: Tensor
+    facts: Tensor
+    scales: Tensor
+    durations: Tensor
+    legs: Tensor
+
+    @classmethod
+    def of(cls, policy: Policy, batch: InstanceBatch, rules: RuleBatch) -> RuleTables:
+        """List what a batch needs."""
+        encoder, decoder = policy.encoder, policy.decoder
+        assert decoder.states is not None
+        assert decoder.moves is not None
+        matrices = (encoder.embed_customer.weight[:, 3:], encoder.embed_depot.weight[:, 3:])
+        owner, node = torch.arange(len(batch), device=batch.device), torch.arange(batch.nodes, device=batch.device)
+        nodes = node.expand(len(batch), -1)  # (B, N)
+        of_all = SegmentRules.of(rules, owner, nodes, batch.demands, batch.capacity, batch.sizes, torch.float32)
+        flat = owner.repeat_interleave(batch.nodes), nodes.flatten()
+        features = rules.features(*flat, batch.capacity[flat[0]])  # (B N, 5)
+        stops, facts = of_all.stops, of_all.facts
+        limits = (facts.closing, facts.longest_distance, facts.longest_duration)
+        marks = (facts.is_last, facts.has_times, facts.has_pickups, rules.row)
+        return cls(
+            vectors=torch.cat(
+                [each.reshape(-1) for each in (*matrices, decoder.states.weight, decoder.moves.weight)]
+            ).float(),
+            features=features.float().view(len(batch), batch.nodes, -1),
+            stops=torch.stack(stops[1:7], -1).int(),
+            facts=torch.stack([each.int() for each in (*limits, *marks)], -1),
+            scales=torch.stack([rules.day, rules.per_length, rules.per_time], -1).float(),
+            durations=rules.durations.contiguous(),
+            legs=rules.legs.contiguous(),
+        )
+
+    def name(self) -> dict[str, Any]:
+        """Name them as the kernel does."""
+        return {"rules": True, **{f"rule_{name}": table for name, table in self._asdict().items()}}
 
 
 def _pad_distance_weight(policy: Policy) -> Tensor:

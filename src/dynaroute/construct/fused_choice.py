@@ -31,6 +31,11 @@ class Choice(NamedTuple):
         starts, keys = (None if part is None else part[rows] for part in (self.starts, self.stream_keys))
         return Choice(starts, keys, self.temperature)
 
+    def to_chooser(self) -> Chooser:
+        """The chooser that `read_choice` read."""
+        chooser: Chooser = MostLikely() if self.stream_keys is None else Sample(self.stream_keys, self.temperature)
+        return chooser if self.starts is None else StartAt(self.starts, chooser)
+
 
 def read_choice(chooser: Chooser) -> Choice | None:
     """The chooser as the kernels know it; None if they do not.

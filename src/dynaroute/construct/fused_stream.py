@@ -195,9 +195,12 @@ class _StreamedEncoder:
         weights = [module.weights(precision) for module in modules]
         first = modules[0].query_key_value.weight  # (3 d_h, d_h)
         depot = policy.encoder.embed_depot
-        depot_weight = F.pad(depot.weight, (0, 3 - depot.weight.shape[1]))  # (d_h, 3)
+        depot_weight = F.pad(depot.weight[:, :3], (0, max(0, 3 - depot.weight.shape[1])))  # (d_h, 3)
         customer = policy.encoder.embed_customer
-        self.tables = (_tabulate(customer.weight, customer.bias, first), _tabulate(depot_weight, depot.bias, first))
+        self.tables = (
+            _tabulate(customer.weight[:, :3], customer.bias, first),
+            _tabulate(depot_weight, depot.bias, first),
+        )
         following = [*(own[0] for own in weights[1:]), policy.fold().to(precision)]
         self.layers = [
             _Layer(module, TokenLayer._make((*own[1:], next_one)))

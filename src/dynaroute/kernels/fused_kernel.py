@@ -29,24 +29,19 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
-from dynaroute.kernels.arithmetic import draw_gumbel, find_feasible, log_distance, native_tanh, scramble, tanh
+from dynaroute.kernels.arithmetic import draw_gumbel, find_feasible, log_distance, scramble
+from dynaroute.kernels.fused_encoder import embed, embed_rules, encode, exp2, find_tanh, invert, project
+from dynaroute.kernels.rule_moves import RuleOffset, allows, describe_move, describe_state, drive, load_stop
 from dynaroute.kernels.weight_layout import MatrixOffset, VectorOffset
+
+__all__ = ["build_solutions"]
 
 # The layout of `PackedWeights`, as a kernel can read it.
 _SQUARE = tl.constexpr(MatrixOffset.KEY)
-_KEY, _VALUE, _OUTPUT = (tl.constexpr(offset) for offset in (MatrixOffset.KEY, MatrixOffset.VALUE, MatrixOffset.OUTPUT))
-_FEED_FORWARD_IN = tl.constexpr(MatrixOffset.FEED_FORWARD_IN)
-_FEED_FORWARD_OUT = tl.constexpr(MatrixOffset.FEED_FORWARD_OUT)
 _LAYER_MATRICES = tl.constexpr(MatrixOffset.LAYER)
-_EMBEDDING_BIAS, _DEPOT = tl.constexpr(VectorOffset.EMBEDDING_BIAS), tl.constexpr(VectorOffset.DEPOT)
 _CAPACITY, _EDGE_CAPACITY = tl.constexpr(VectorOffset.CAPACITY), tl.constexpr(VectorOffset.EDGE_CAPACITY)
 _DISTANCE = tl.constexpr(VectorOffset.DISTANCE)
-_LAYERS = tl.constexpr(VectorOffset.LAYERS)
-_OUT_BIAS = tl.constexpr(VectorOffset.OUT_BIAS)
-_FIRST_NORMALISATION = tl.constexpr(VectorOffset.FIRST_NORMALISATION)
-_SECOND_NORMALISATION = tl.constexpr(VectorOffset.SECOND_NORMALISATION)
-_LAYER_VECTORS = tl.constexpr(VectorOffset.LAYER)
-_LAYER_VECTORS_WITH_BATCH_NORM = tl.constexpr(VectorOffset.LAYER_WITH_BATCH_NORM)
+_STATES, _MOVES = tl.constexpr(RuleOffset.STATES), tl.constexpr(RuleOffset.MOVES)
 _LOG2_E = tl.constexpr(1.4426950408889634)  # because the GPU has an instruction for powers of 2
 
 
@@ -82,6 +77,14 @@ def build_solutions(
     native: tl.constexpr,
     precision: tl.constexpr,
     tile: tl.constexpr,
+    rules: tl.constexpr = False,
+    rule_vectors=None,  # packed weights: see RuleTables
+    rule_features=None,  # (B, N, 5) float32 further features of eq 2
+    rule_stops=None,  # (B, N, 6) int32
+    rule_facts=None,  # (B, 7) int32
+    rule_scales=None,  # (B, 3) float32
+    rule_durations=None,  # (I, N, N) int32
+    rule_legs=None,  # (I, N, N) int32
 ):
     """Build the solutions of each program's trajectories, which `bounds` gives."""
     kind = matrices.dtype.element_ty
@@ -136,21 +139,23 @@ def build_solutions(
         demand = tl.load(demands + table_row + node, mask=is_row, other=0)
         row_capacity = tl.load(capacity + row_trajectory, mask=is_row, other=1)
 
-        hidden = _embed(x, y, demand.to(tl.float32) / row_capacity.to(tl.float32), is_depot, dims, vectors)
-        hidden = _encode(
+        hidden = embed(x, y, demand.to(tl.float32) / row_capacity.to(tl.float32), is_depot, dims, vectors)
+        if rules:
+            hidden += embed_rules(rule_features + (table_row + node) * 5, rule_vectors, is_row, is_depot, dims, tile)
+        hidden = encode(
             hidden, row_segment, dims, matrices, vectors, attention_scale, layers, has_batch_norm, native, precision
         )
         embedding = hidden.to(kind)
         cell = rows[:, None] * 128 + dims[None, :]  # (tile, 128)
         folded = matrices + layers * _LAYER_MATRICES + dims[:, None] * 128 + dims[None, :]
-        key = _project(embedding, folded, precision)
-        value = _project(embedding, folded + _SQUARE, precision)
-        logit_key = _project(embedding, folded + 2 * _SQUARE, precision)
-        graph = _project(embedding, folded + 3 * _SQUARE, precision)
+        key = project(embedding, folded, precision)
+        value = project(embedding, folded + _SQUARE, precision)
+        logit_key = project(embedding, folded + 2 * _SQUARE, precision)
+        graph = project(embedding, folded + 3 * _SQUARE, precision)
         tl.store(projections + 3 * tile * 128 + cell, graph)
-        tl.store(projections + 4 * tile * 128 + cell, _project(embedding, folded + 4 * _SQUARE, precision))
+        tl.store(projections + 4 * tile * 128 + cell, project(embedding, folded + 4 * _SQUARE, precision))
         if has_edges:
-            tl.store(projections + 5 * tile * 128 + cell, _project(embedding, folded + 5 * _SQUARE, precision))
+            tl.store(projections + 5 * tile * 128 + cell, project(embedding, folded + 5 * _SQUARE, precision))
         if not is_resident:
             tl.store(projections + cell, key)
             tl.store(projections + tile * 128 + cell, value)
@@ -169,6 +174,24 @@ def build_solutions(
         remaining, previous, customers_left = full, first, tokens - 1
         returns, stop = tl.zeros_like(slots), tl.zeros_like(slots)
         is_driving = customers_left > 0
+        if rules:
+            pickup, early, late, service, home, way_home = load_stop(rule_stops, table_row + node, is_row)  # (tile,)
+            of_slot = trajectory.to(tl.int64)
+            closing = tl.load(rule_facts + of_slot * 7, mask=takes_part, other=0)  # (8,) each
+            longest_distance = tl.load(rule_facts + of_slot * 7 + 1, mask=takes_part, other=0)
+            longest_duration = tl.load(rule_facts + of_slot * 7 + 2, mask=takes_part, other=0)
+            is_last = tl.load(rule_facts + of_slot * 7 + 3, mask=takes_part, other=0)
+            has_times = tl.load(rule_facts + of_slot * 7 + 4, mask=takes_part, other=0)
+            has_pickups = tl.load(rule_facts + of_slot * 7 + 5, mask=takes_part, other=0)
+            table = tl.load(rule_facts + of_slot * 7 + 6, mask=takes_part, other=0).to(tl.int64) * nodes * nodes
+            day = tl.load(rule_scales + of_slot * 3, mask=takes_part, other=1.0)
+            per_length = tl.load(rule_scales + of_slot * 3 + 1, mask=takes_part, other=1.0)
+            spread = tl.sqrt(tokens.to(tl.float32))
+            near_length = spread / per_length
+            near_time = spread / tl.load(rule_scales + of_slot * 3 + 2, mask=takes_part, other=1.0)
+            collectable, previous_node = full, tl.zeros_like(full)
+            worked, departure, driven = tl.zeros_like(full), tl.zeros_like(full), tl.zeros_like(full)
+            latest, has_collected = tl.full((8,), 1 << 30, tl.int32), tl.zeros_like(full)
         if is_sampled:
             first_key = tl.load(stream_keys + trajectory.to(tl.int64) * 2, mask=takes_part, other=0).to(tl.uint32)
             second_key = tl.load(stream_keys + trajectory.to(tl.int64) * 2 + 1, mask=takes_part, other=0).to(tl.uint32)
@@ -186,14 +209,53 @@ def build_solutions(
                 visited = tl.load(previous_cell - tile * 128, mask=is_own_head, other=0.0).to(tl.float32)
                 graph_sum -= visited * (column_previous != column_first).to(tl.float32)[None, :]
                 graph_count = _spread(customers_left, owner) + 1
-            query = graph_sum * _invert(tl.maximum(graph_count, 1).to(tl.float32), native)[None, :] + last
+            query = graph_sum * invert(tl.maximum(graph_count, 1).to(tl.float32), native)[None, :] + last
             fraction = _spread(remaining, owner).to(tl.float32) * column_per_capacity  # (64,)
             query = tl.where(is_own_head, query + capacity_query[:, None] * fraction[None, :], 0.0)
+            if rules:
+                of_heads = tl.zeros((128, 64), tl.float32)
+                for number in tl.static_range(5):
+                    of_state = describe_state(
+                        number, collectable, worked, departure, latest, driven, has_collected, full, longest_distance,
+                        longest_duration, has_times, has_pickups, day, per_length,
+                    )  # fmt: skip
+                    of_state = tl.where(is_own_head, _spread(of_state, owner)[None, :], 0.0)  # (128, 64)
+                    query += tl.load(rule_vectors + _STATES + dims * 5 + number)[:, None] * of_state
+                    of_heads += tl.load(rule_vectors + _STATES + (128 + dims) * 5 + number)[:, None] * of_state
 
             # eqs 14 to 19; columns of waiting slots are never read
             is_open = (open_bits[:, None] & bit[None, :]) != 0  # (tile, 8)
             is_own_depot = rows[:, None] == first[None, :]
             may_return = (previous != first)[None, :]
+            if rules:
+                way = (table + previous_node * nodes)[None, :] + node[:, None]  # (tile, 8)
+                leg = tl.load(rule_durations + way, mask=member, other=0)
+                length = tl.load(rule_legs + way, mask=member, other=0)
+                deliverable_2, collectable_2, worked_2, departure_2, latest_2, driven_2 = drive(
+                    leg, length, remaining[None, :], collectable[None, :], worked[None, :], departure[None, :],
+                    latest[None, :], driven[None, :], demand[:, None], pickup[:, None], early[:, None], late[:, None],
+                    service[:, None],
+                )  # fmt: skip
+                is_open = is_open & allows(
+                    deliverable_2, worked_2, departure_2, latest_2, driven_2, has_collected[None, :], demand[:, None],
+                    late[:, None], service[:, None], home[:, None], way_home[:, None], closing[None, :],
+                    longest_distance[None, :], longest_duration[None, :], is_last[None, :],
+                    (previous == first)[None, :],
+                )  # fmt: skip
+                of_scores, of_logits = tl.zeros((tile, 64), tl.float32), tl.zeros((tile, 8), tl.float32)
+                for number in tl.static_range(10):
+                    move = describe_move(
+                        number, deliverable_2, collectable_2, worked_2, departure_2, latest_2, driven_2,
+                        (worked + departure)[None, :], departure[None, :], has_collected[None, :], pickup[:, None],
+                        late[:, None], service[:, None], home[:, None], way_home[:, None], full[None, :],
+                        closing[None, :], longest_distance[None, :], longest_duration[None, :], has_times[None, :],
+                        has_pickups[None, :], day[None, :], per_length[None, :], near_time[None, :],
+                        near_length[None, :],
+                    )  # fmt: skip
+                    move = tl.where(is_customer[:, None] & member, move, 0.0)  # (tile, 8)
+                    of_logits += tl.load(rule_vectors + _MOVES + 80 + number) * move
+                    move = tl.reshape(tl.broadcast_to(move[:, None, :], (tile, 8, 8)), (tile, 64))
+                    of_scores += tl.load(rule_vectors + _MOVES + (columns // 8) * 10 + number)[None, :] * move
             is_feasible = find_feasible(is_open, demand[:, None], remaining[None, :], is_own_depot, may_return)
             feasible_bits = tl.sum(tl.where(is_feasible, bit[None, :], 0), 1)
             if not is_resident:
@@ -201,6 +263,8 @@ def build_solutions(
                 value = tl.load(projections + tile * 128 + cell)
                 logit_key = tl.load(projections + 2 * tile * 128 + cell)
             scores = tl.dot(key, query.to(kind), input_precision=precision)  # (tile, 64)
+            if rules:
+                scores += of_scores
             if is_biased:
                 here = rows[:, None] == previous[None, :]  # (tile, 8)
                 from_x = x[:, None] - tl.sum(tl.where(here, x[:, None], 0.0), 0)[None, :]
@@ -210,18 +274,22 @@ def build_solutions(
                 scores += column_weight[None, :] * of_columns
             is_seen = (feasible_bits[:, None] & column_bit[None, :]) != 0
             scores = tl.where(is_seen, scores * _LOG2_E, -1e30)
-            weights = _exp2(scores - tl.max(scores, 0)[None, :], native)
+            weights = exp2(scores - tl.max(scores, 0)[None, :], native)
             heads = tl.dot(tl.trans(value), weights.to(kind), input_precision=precision)  # (128, 64)
-            heads = tl.where(is_own_head, heads * _invert(tl.sum(weights, 0), native)[None, :], 0.0)
+            heads = tl.where(is_own_head, heads * invert(tl.sum(weights, 0), native)[None, :], 0.0)
             if has_edges:
                 edge = tl.load(previous_cell + tile * 128, mask=is_own_head, other=0.0).to(tl.float32)
                 edge += tl.load(vectors + _EDGE_CAPACITY + dims)[:, None] * fraction[None, :]
                 heads += tl.where(is_own_head, edge, 0.0)
+            if rules:
+                heads += of_heads
             products = tl.dot(logit_key, heads.to(kind), input_precision=precision)  # (tile, 64)
             products = tl.sum(tl.reshape(products, (tile, 8, 8)), 1)  # (tile, 8)
             if is_biased:
                 products += logit_weight * distance
-            logits = clip * _tanh(products, False)  # (tile, 8)
+            if rules:
+                products += of_logits
+            logits = clip * find_tanh(products, False)  # (tile, 8)
             if is_sampled:
                 noise = draw_gumbel(first_key[None, :], second_key[None, :], (step + clock)[None, :], node[:, None])
                 logits = logits / temperature + noise
@@ -242,6 +310,16 @@ def build_solutions(
             tl.store(position + visit_cell, stop, mask=is_visit)
             open_bits = open_bits & ~tl.sum(tl.where(is_chosen_row, bit[None, :], 0), 1)
             remaining = tl.where(is_visit, remaining - chosen_demand, full)
+            if rules:
+                remaining = tl.where(is_visit, _pick(deliverable_2, is_chosen_row), full)
+                collectable = tl.where(is_visit, _pick(collectable_2, is_chosen_row), full)
+                worked = tl.where(is_visit, _pick(worked_2, is_chosen_row), 0)
+                departure = tl.where(is_visit, _pick(departure_2, is_chosen_row), 0)
+                latest = tl.where(is_visit, _pick(latest_2, is_chosen_row), 1 << 30)
+                driven = tl.where(is_visit, _pick(driven_2, is_chosen_row), 0)
+                chosen_pickup = tl.sum(tl.where(is_chosen_row, pickup[:, None], 0), 0)
+                has_collected = tl.where(is_visit & (chosen_pickup + has_collected > 0), 1, 0)
+                previous_node = tl.where(is_visit, chosen_node, 0)
             customers_left -= is_visit.to(tl.int32)
             stop = tl.where(is_visit, stop + 1, 0)
             returns += (is_driving & ~is_visit).to(tl.int32)
@@ -304,112 +382,6 @@ def _spread(values, belongs):
 
 
 @triton.jit
-def _embed(x, y, fraction, is_depot, dims, vectors):
-    """Eq 2: (tile, 128) from position and demand."""
-    customer = _linear_3(x, y, fraction, dims, vectors)
-    depot = _linear_3(x, y, fraction, dims, vectors + _DEPOT)
-    return tl.where(is_depot[:, None], depot, customer)
-
-
-@triton.jit
-def _linear_3(x, y, fraction, dims, parameters):
-    weight = parameters + dims * 3
-    bias = tl.load(parameters + _EMBEDDING_BIAS + dims)
-    from_x = x[:, None] * tl.load(weight)[None, :]
-    from_y = y[:, None] * tl.load(weight + 1)[None, :]
-    return from_x + from_y + fraction[:, None] * tl.load(weight + 2)[None, :] + bias[None, :]
-
-
-@triton.jit
-def _encode(
-    hidden, row_segment, dims, matrices, vectors, attention_scale, layers: tl.constexpr, has_batch_norm: tl.constexpr,
-    native: tl.constexpr, precision: tl.constexpr,
-):  # fmt: skip
-    """Eqs 3 to 11: (tile, 128) embeddings; each row attends only to its own segment.
-
-    Heads are multiplied by their blocks of W^O one after the other, and inner columns of the feed-forward sub-layer 64
-    at a time; the sum starts with the skip connection and stays in registers.
-    """
-    kind = matrices.dtype.element_ty
-    head_dims, inner = tl.arange(0, 16), tl.arange(0, 64)
-    segment = tl.where(row_segment[:, None] == head_dims[None, :], 32.0, 0.0).to(kind)  # (tile, 16)
-    for layer in range(layers):
-        weight = matrices + layer * _LAYER_MATRICES
-        bias = vectors + _LAYERS + layer * (_LAYER_VECTORS_WITH_BATCH_NORM if has_batch_norm else _LAYER_VECTORS)
-        tokens = hidden.to(kind)
-        for head in range(8):
-            in_head = weight + (head * 16 + head_dims)[:, None] * 128 + dims[None, :]  # (16, 128)
-            query = tl.dot(tokens, tl.trans(tl.load(in_head)), input_precision=precision)  # (tile, 16)
-            query = (query * (attention_scale * _LOG2_E)).to(kind)  # for powers of 2
-            key = _project(tokens, in_head + _KEY, precision)
-            value = _project(tokens, in_head + _VALUE, precision)
-            if kind == tl.float32:
-                scores = tl.dot(query, tl.trans(key), input_precision=precision)  # (tile, tile)
-                scores = tl.where(row_segment[:, None] == row_segment[None, :], scores, float("-inf"))
-            else:
-                # a product lowers the scores of other segments by 1024, which is cheaper than masking every score
-                scores = tl.dot(query, tl.trans(key), tl.dot(segment, tl.trans(segment)))
-            scores = _exp2(scores - tl.max(scores, 1)[:, None], native)
-            attended = tl.dot(scores.to(kind), value, input_precision=precision)  # (tile, 16)
-            attended = attended * _invert(tl.sum(scores, 1), native)[:, None]
-            output = tl.load(weight + _OUTPUT + dims[:, None] * 128 + (head * 16 + head_dims)[None, :])  # (128, 16)
-            hidden = tl.dot(attended.to(kind), tl.trans(output), hidden, input_precision=precision)
-        hidden = _normalise(hidden, bias + _FIRST_NORMALISATION, dims, has_batch_norm, native)
-        tokens = hidden.to(kind)
-        hidden += tl.load(bias + _OUT_BIAS + dims)[None, :]
-        for chunk in range(8):
-            into = tl.load(weight + _FEED_FORWARD_IN + (chunk * 64 + inner)[:, None] * 128 + dims[None, :])  # (64, 128)
-            between = tl.dot(tokens, tl.trans(into), input_precision=precision)  # (tile, 64)
-            between = tl.maximum(between + tl.load(bias + chunk * 64 + inner)[None, :], 0.0)
-            out_of = tl.load(
-                weight + _FEED_FORWARD_OUT + dims[:, None] * 512 + (chunk * 64 + inner)[None, :]
-            )  # (128, 64)
-            hidden = tl.dot(between.to(kind), tl.trans(out_of), hidden, input_precision=precision)
-        hidden = _normalise(hidden, bias + _SECOND_NORMALISATION, dims, has_batch_norm, native)
-    return hidden
-
-
-@triton.jit
-def _project(tokens, weight_cells, precision: tl.constexpr):
-    """Multiply tokens by the transpose of a weight matrix, rounded to the tokens' dtype."""
-    return tl.dot(tokens, tl.trans(tl.load(weight_cells)), input_precision=precision).to(tokens.dtype)
-
-
-@triton.jit
-def _normalise(hidden, parameters, dims, has_batch_norm: tl.constexpr, native: tl.constexpr):
-    """Apply tanh (eqs 8 and 10), or the factor and shift of a batch normalisation."""
-    if has_batch_norm:
-        hidden = hidden * tl.load(parameters + dims)[None, :] + tl.load(parameters + 128 + dims)[None, :]
-    else:
-        hidden = _tanh(hidden, native)
-    return hidden
-
-
-@triton.jit
-def _tanh(x, native: tl.constexpr):
-    """Tanh, by the GPU's own instruction or exactly."""
-    return native_tanh(x) if native else tanh(x)
-
-
-@triton.jit
-def _exp2(x, native: tl.constexpr):
-    """Powers of 2; the GPU's own instruction rounds small results to 0."""
-    if native:
-        result = tl.inline_asm_elementwise(
-            "ex2.approx.ftz.f32 $0, $1;", "=r,r", [x], dtype=tl.float32, is_pure=True, pack=1
-        )
-    else:
-        result = tl.exp2(x)
-    return result
-
-
-@triton.jit
-def _invert(x, native: tl.constexpr):
-    """1 / x; by the GPU's own instruction, within 1 ulp."""
-    if native:
-        result = tl.inline_asm_elementwise(
-            "rcp.approx.ftz.f32 $0, $1;", "=r,r", [x], dtype=tl.float32, is_pure=True, pack=1
-        )
-    else:
-        result = 1.0 / x
-    return result
+def _pick(values, is_chosen_row):
+    """(8,) values of the chosen rows, from (tile, 8)."""
+    return tl.sum(tl.where(is_chosen_row, values, 0), 0)

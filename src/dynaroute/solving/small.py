@@ -101,7 +101,9 @@ class SmallPolicy:
         self.name = name
         self._heads, self._layers = int(settings["heads"]), int(settings["layers"])
         self._clip = np.float32(settings["clip"])
-        self._weights = weights
+        # features of rules beyond capacity are all 0 here
+        embeddings = [f"encoder.embed_{node}.weight" for node in ("customer", "depot")]
+        self._weights = {**weights, **{name: weights[name][:, :3] for name in embeddings}}
         self._distance_weight = weights.get("decoder.distance_weight")  # (heads + 1,)
         self._folded, self._capacity = self._fold()
 

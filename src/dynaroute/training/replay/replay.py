@@ -209,9 +209,11 @@ def _embed(encoder: Encoder, features: Tensor, is_depot: Tensor) -> Tensor:
     Twin: `Encoder.embed`.
     """
     customer, depot = encoder.embed_customer, encoder.embed_depot
-    missing = features.shape[1] - encoder.depot_features
+    columns = features.shape[1]  # fewer than the weights', if a policy with rules has a plain problem
+    missing = columns - encoder.depot_features
     weight = torch.cat(
-        [customer.weight, customer.bias[:, None], F.pad(depot.weight, (0, missing)), depot.bias[:, None]], 1
+        [customer.weight[:, :columns], customer.bias[:, None], F.pad(depot.weight, (0, missing)), depot.bias[:, None]],
+        1,
     )  # (d_h, 8)
     known = F.pad(features, (0, 1), value=1.0)  # (T, 4)
     is_depot_column = is_depot[:, None].to(features.dtype)

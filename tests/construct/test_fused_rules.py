@@ -1,0 +1,70 @@
+"""Kernels build the same routes as plain operations where there are rules beyond capacity."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from agreement import assert_routes_agree, score_greedily
+from policies import draw_batch, make_policy
+from rule_problems import ALL_RULES, draw_ruled
+
+from dynaroute.batch import InstanceBatch
+from dynaroute.construct.choose import MostLikely, Sample, StartAt, make_stream_keys
+from dynaroute.construct.eager import construct_eagerly
+from dynaroute.construct.fused import construct_fused
+from dynaroute.model import Policy, PolicyConfig
+from dynaroute.problem.solution import check
+
+
+@pytest.fixture(scope="module")
+def policy() -> Policy:
+    return make_policy(PolicyConfig(layers=1, rules=ALL_RULES, distance_bias=True, edge_scores=True), gain=1.2)
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [{"windows", "duration", "pickups"}, {"open", "distance", "backhauls", "windows"}],
+    ids=lambda rules: " ".join(sorted(rules)),
+)
+def test_sampled_routes_are_the_same_as_those_of_plain_operations(policy: Policy, rules: set[str]) -> None:
+    random = np.random.default_rng(len(rules))
+    instances = [draw_ruled(random, frozenset(rules), size, "square") for size in (6, 8)]
+    batch = InstanceBatch.from_instances(instances, ALL_RULES).repeat_each(2)
+    chooser = Sample(make_stream_keys(1, batch.keys, torch.arange(4) % 2))
+    expected = construct_eagerly(policy, batch, chooser)
+    routes = construct_fused(policy, batch, chooser, precision=torch.float32)
+    assert_routes_agree(policy, batch, expected, routes, chooser.scores)
+    for number, solution in enumerate(routes.to_solutions(batch)):
+        assert check(instances[number // 2], solution) == []
+
+
+def test_plain_instances_among_others_and_alone_have_the_same_routes(policy: Policy) -> None:
+    random = np.random.default_rng(1)
+    plain, other = (draw_ruled(random, frozenset(rules), 7, "square") for rules in ((), ("windows", "pickups")))
+    alone, both = (InstanceBatch.from_instances(each, ALL_RULES) for each in ([plain], [plain, other]))
+    found, expected = (construct_fused(policy, batch, MostLikely(), precision=torch.float32) for batch in (both, alone))
+    assert torch.equal(found.route[:1], expected.route)
+    plainly = construct_eagerly(policy, alone, MostLikely())
+    assert_routes_agree(policy, alone, plainly, expected, score_greedily)
+
+
+def test_instances_too_large_for_a_tile_are_built_too(policy: Policy) -> None:
+    random = np.random.default_rng(2)
+    instances = [draw_ruled(random, frozenset({"open", "pickups"}), size, "square") for size in (5, 129)]
+    batch = InstanceBatch.from_instances(instances, ALL_RULES)
+    batch = replace(batch, capacity=batch.capacity * 12)
+    chooser = StartAt(torch.tensor([3, 70]), MostLikely())
+    expected = construct_eagerly(policy, batch, chooser)
+    routes = construct_fused(policy, batch, chooser, precision=torch.float32)
+    assert_routes_agree(policy, batch, expected, routes, score_greedily)
+    assert routes.position[[0, 1], [3, 70]].tolist() == [0, 0]
+
+
+def test_a_policy_with_rules_streams_plain_instances(policy: Policy) -> None:
+    batch = draw_batch(129, capacity=700)
+    expected = construct_eagerly(policy, batch, MostLikely())
+    routes = construct_fused(policy, batch, MostLikely(), precision=torch.float32)
+    assert_routes_agree(policy, batch, expected, routes, score_greedily)
