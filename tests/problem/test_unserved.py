@@ -19,7 +19,8 @@ from dynaroute.problem.unserved import count_unserved, explain_unserved
 def street(*vehicles: VehicleType, **parts: Any) -> Instance:
     """Customers at 1, 2 and 3 on a line, with demands of 4, 4 and 5."""
     places = np.column_stack([np.arange(4.0), np.zeros(4)])
-    return Instance(places, np.array([0, 4, 4, 5]), 10, **{"speed": 1.0, "vehicles": vehicles or None, **parts})
+    fields = {"demands": [0, 4, 4, 5], "capacity": 10, "speed": 1.0, "vehicles": vehicles or None, **parts}
+    return Instance(places, **fields)
 
 
 def reason_of(instance: Instance, *routes: tuple[int, ...], vehicles: tuple[int, ...] | None = None) -> str:
@@ -71,6 +72,28 @@ def test_a_customer_that_could_be_served_is_told_by_whom() -> None:
     )
     spare = street(VehicleType(8, "van", count=2))
     assert reason_of(spare, (1, 2)) == "the plan leaves it out, although another vehicle (van) could serve it"
+
+
+@pytest.mark.parametrize(
+    ("rules", "words"),
+    [
+        ({"not_together": ("", "x", "", "x")}, "serves customer 1 and customer 3 of group x, who may not be together"),
+        (
+            {"demands": [0, 5, 0, 4], "pickups": [0, 0, 4, 0], "partners": [0, 0, 3, 2], "max_ride": [9, 9, 0.5, 9]},
+            "carries what it collects at customer 2 0.5 too long",
+        ),
+        (
+            {"locked": ((2, 3),), "windows": [[0, 99]] * 3 + [[0, 2]]},
+            "serves customer 3 from 3, 1 after its window ends",
+        ),
+        ({"buffer": 9, "windows": [[0, 99]] * 3 + [[0, 11]]}, "serves customer 3 from 3, 1 after its window ends"),
+    ],
+)
+def test_a_rule_that_keeps_a_customer_out_is_told_for_the_vehicle(rules: dict[str, Any], words: str) -> None:
+    instance = street(VehicleType(20, "van", count=1), **rules)
+    reasons = {each.customer: each.reason for each in explain_unserved(instance, Solution(((1,),), vehicles=(0,)))}
+    assert words in reasons[3]
+    assert reasons[3].startswith("van: ")
 
 
 def test_windows_without_travel_times_are_no_fault_of_the_vehicles() -> None:

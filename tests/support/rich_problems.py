@@ -79,8 +79,9 @@ def _set_dimensions(random: Random, count: int, fields: Fields, first: Fields, s
         if key in fields:
             other = np.array([0, *random.integers(0, 4, count)])
             fields[key] = np.stack([fields[key], np.where(fields[key] > 0, other, 0)], axis=1)
-    if "partners" in fields:
-        fields["pickups"][1] = fields["demands"][2]
+    for node, partner in enumerate(fields.get("partners", ())):
+        if node < partner:
+            fields["pickups"][node] = fields["demands"][partner]
     fields["dimensions"] = ("kg", "pallets")
     first["capacity"], second["capacity"] = (12, 8), (9, 9)
     for vehicle in (first, second):
@@ -94,7 +95,7 @@ def _set_shipments(random: Random, count: int, fields: Fields, *_: Fields) -> No
     amount = int(random.integers(0, 5))
     fields["demands"][[1, 2]] = [0, amount]
     pickups[[1, 2]] = [amount, 0]
-    partners = np.zeros(count + 1, dtype=int)
+    partners = fields.get("partners", np.zeros(count + 1, dtype=int))
     partners[[1, 2]] = [2, 1]
     fields["partners"] = partners
 
@@ -110,6 +111,17 @@ def _set_profile(random: Random, count: int, fields: Fields, first: Fields, seco
     matrix = random.integers(5, 60, (nodes, nodes)).astype(float)
     fields["profiles"] = (Profile("bicycle", matrix, np.round(matrix / 2)), Profile("other"))
     second["profile"] = "bicycle"
+
+
+def _set_lifo(random: Random, count: int, fields: Fields, *_: Fields) -> None:
+    """Ship from customer 1 to 2, and from 3 to 4."""
+    partners, lifo = np.zeros(count + 1, dtype=int), np.zeros(count + 1, dtype=bool)
+    pickups = fields.setdefault("pickups", np.zeros(count + 1, dtype=int))
+    for pickup in (1, 3)[: count // 2]:
+        amount = int(random.integers(0, 5))
+        fields["demands"][[pickup, pickup + 1]], pickups[[pickup, pickup + 1]] = [0, amount], [amount, 0]
+        partners[[pickup, pickup + 1]], lifo[pickup] = [pickup + 1, pickup], True
+    fields["partners"], fields["lifo"] = partners, lifo
 
 
 def _set_rides(random: Random, count: int, fields: Fields, *_: Fields) -> None:
@@ -194,6 +206,7 @@ RULE_MAKERS: dict[str, Callable[..., object]] = {
         first.update(breaks=(Break(10, (30, 45)),)),
         second.update(breaks=(Break(7, after_driving=60), Break(5, (10, 40)))),
     ),
+    "buffer": lambda random, count, fields, *_: fields.update(buffer=5),
     "costs": _set_vehicle(fixed_cost=20, distance_cost=0.5, time_cost=0.25),
     "initial_load": _set_vehicle(initial_load=3),
     "late_costs": _set_some("late_costs", lambda random: float(random.integers(1, 5)), math.inf),
@@ -214,6 +227,7 @@ RULE_MAKERS: dict[str, Callable[..., object]] = {
     "same_vehicle": _set_labels("same_vehicle"),
     "service_factor": _set_vehicle(service_factor=1.5),
     "shipments": _set_shipments,
+    "shipments lifo": _set_lifo,
     "skills": _set_skills,
     "speed_factor": _set_vehicle(speed_factor=0.5),
     "usual_vehicles": _set_usual_vehicles,

@@ -26,7 +26,12 @@ from dynaroute.search.with_limits.reading import weigh_absence
 from dynaroute.search.with_limits.search import search_fleet
 
 _ITERATIONS = 60
-_RULE_OF = {"a window": "windows", "limits": "costs", "z dimensions": "dimensions"}  # makers named otherwise
+_RULE_OF = {
+    "a window": "windows",
+    "limits": "costs",
+    "shipments lifo": "lifo",
+    "z dimensions": "dimensions",
+}  # makers named otherwise
 
 
 def price_with_absence(instance: Instance, solution: Solution) -> float:

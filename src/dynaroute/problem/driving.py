@@ -204,7 +204,7 @@ def read_task(instance: Instance, route: Sequence[int], kind: int) -> RouteTask:
     for stop, node in enumerate(route):
         if is_customer[stop]:
             several = [[0.0, math.inf]] if instance.windows is None else instance.windows[node].reshape(-1, 2)
-            windows.append(np.asarray(several, dtype=np.float64))
+            windows.append(np.asarray(several, dtype=np.float64) - (0.0, instance.buffer))
             continue
         trip += 1
         windows.append(np.maximum([node_bounds(instance, node)], released[trip]))

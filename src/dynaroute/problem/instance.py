@@ -19,7 +19,9 @@ from dynaroute.base.vocabulary import Backhauls, Metric, Rounding
 from dynaroute.problem.checks.customers import (
     find_pickups,
     read_amounts_or_infinity,
+    read_buffer,
     read_labels,
+    read_lifo,
     read_partners,
     read_priorities,
     read_release,
@@ -81,8 +83,9 @@ _COMPARED = (
     "change_cost",
     "balance",
     "profiles",
+    "buffer",
 )
-_WISHES = ("pickups", "partners", "max_ride", "prizes", "priorities", "late_costs", "release", "usual_vehicles")
+_WISHES = ("pickups", "partners", "max_ride", "prizes", "priorities", "late_costs", "release", "usual_vehicles", "lifo")
 _RELAXING = ("reload", "shipments", "one_of")  # with these a vehicle may serve more than it holds, or need not
 
 
@@ -175,6 +178,10 @@ class Instance:
         Distances and durations of their own for vehicle types that name them.
     matrix_unit
         "m" if `distances` are metres; None if that is not known.
+    buffer
+        Seconds before the end of a customer's window after which service no longer begins.
+    lifo
+        (n + 1,) for a shipment's pickup whether what was loaded after it, and is lifo too, leaves before it does.
 
     Raises
     ------
@@ -220,6 +227,8 @@ class Instance:
     balance: Balance | None = None
     profiles: tuple[Profile, ...] = ()
     matrix_unit: Literal["m"] | None = None
+    buffer: float = 0.0
+    lifo: NDArray[np.bool_] | None = None
 
     def __post_init__(self) -> None:
         refuse_unknown_choice(self.rounding, get_args(Rounding), "rounding")
@@ -335,6 +344,9 @@ class Instance:
             labels = getattr(self, field)
             self._set(field, None if labels is None else read_labels(labels, count, field))
         self._set_what_was_before(count)
+        self._set("buffer", read_buffer(self.buffer, self.windows))
+        lifo = None if self.lifo is None else read_lifo(self.lifo, self.is_pickup, count)
+        self._set("lifo", None if lifo is None else freeze(lifo))
         _ = self.is_pickup  # refuses shipments whose amounts differ
 
     def _set_what_was_before(self, count: int) -> None:
@@ -400,6 +412,8 @@ class Instance:
             "places": bool(self.places),
             "locked": bool(self.locked),
             "balance": self.balance is not None,
+            "buffer": self.buffer > 0 and self.windows is not None,
+            "lifo": self.lifo is not None,
             "usual_vehicles": self.prices_changes,
         }
         if self.partners is not None and self.pickups is not None:

@@ -34,6 +34,8 @@ RULES: dict[str, str] = {
     "same_vehicle": "customers on the same vehicle",
     "one_of": "alternatives of which one is served",
     "not_together": "customers on different vehicles",
+    "buffer": "a buffer before the end of windows",
+    "lifo": "shipments that leave in the reverse order",
     "balance": "balance of work",
     "beginning": "routes whose beginning is fixed",
     "locked": "legs that are fixed",

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -15,6 +16,7 @@ from dynaroute.base.display import LONGEST_ITEM, count_of, show_text
 from dynaroute.problem.fleet import TOLERANCE
 from dynaroute.problem.impossible import explain_alone
 from dynaroute.problem.instance import Instance
+from dynaroute.problem.judging.groups import judge_groups
 from dynaroute.problem.judging.route import Violation, judge_route
 from dynaroute.problem.solution import Solution
 from dynaroute.problem.timetable import earliest_departure, latest_end, measure_route
@@ -283,6 +285,9 @@ def _explain(instance: Instance, customer: int, candidates: Sequence[Candidate],
 def _try_everywhere(instance: Instance, solution: Solution, customer: int, trials: int) -> str:
     """Explain by what goes wrong on each vehicle where the customer does least harm, nearest vehicles first."""
     reasons: list[str] = []
+    together = _list_together(instance, customer, set(solution.unserved(instance)))
+    judge_with = partial(_judge_others, instance, solution)
+    wrong = len(list(judge_groups(instance, solution.routes)))
     candidates = sorted(list_candidates(instance, solution), key=lambda each: _measure_detour(instance, each, customer))
     for candidate in candidates[:_MOST_NAMED]:
         kind = instance.fleet[candidate.kind]
@@ -290,9 +295,11 @@ def _try_everywhere(instance: Instance, solution: Solution, customer: int, trial
         best: list[Violation] = []
         for place in range(len(candidate.stops) + 1):
             trials -= 1
-            stops = (*candidate.stops[:place], customer, *candidate.stops[place:])
-            found = list(judge_route(instance, 0, stops, kind))
-            if len(found) <= before and instance.partners is None:
+            stops = (*candidate.stops[:place], *together, *candidate.stops[place:])
+            found, of_others = list(judge_route(instance, 0, stops, kind)), judge_with(candidate, stops)
+            is_right = len(found) <= before and len(of_others) <= wrong
+            found += of_others
+            if is_right:
                 if instance.optional is not None and instance.optional[customer]:
                     return "serving it would cost more than leaving it out"
                 return f"the plan leaves it out, although {_call(instance, candidate)} could serve it"
@@ -301,11 +308,37 @@ def _try_everywhere(instance: Instance, solution: Solution, customer: int, trial
         if best:
             route = f"route {candidate.route}" if candidate.route else "another vehicle"
             name = show_text(kind.name, LONGEST_ITEM) or route
-            fault = best[-1].message.removeprefix("Route 0 ").removesuffix(".")
+            fault = best[-1].message.removeprefix("Route 0 ").removeprefix(f"Route {best[-1].route} ").removesuffix(".")
             reasons.append(f"{name}: {fault}")
         if trials <= 0:
             break
     return "; ".join(dict.fromkeys(reasons)) or "no route visits it"
+
+
+def _list_together(instance: Instance, customer: int, missing: set[int]) -> tuple[int, ...]:
+    """List the missing stops that are inserted with a customer: both of a shipment, or all of locked legs."""
+    partner = 0 if instance.partners is None else int(instance.partners[customer])
+    if partner in missing and instance.is_pickup is not None:
+        return (customer, partner) if instance.is_pickup[customer] else (partner, customer)
+    followers, leaders = dict(instance.locked), {second: first for first, second in instance.locked}
+    together = [customer]
+    while together[0] in leaders and leaders[together[0]] in missing:
+        together.insert(0, leaders[together[0]])
+    while together[-1] in followers and followers[together[-1]] in missing:
+        together.append(followers[together[-1]])
+    return tuple(together)
+
+
+def _judge_others(
+    instance: Instance, solution: Solution, candidate: Candidate, stops: tuple[int, ...]
+) -> list[Violation]:
+    """Judge what concerns several routes if a vehicle makes these stops."""
+    routes = list(solution.routes)
+    if candidate.route is None:
+        routes.append(stops)
+    else:
+        routes[candidate.route - 1] = stops
+    return list(judge_groups(instance, routes))
 
 
 def _measure_detour(instance: Instance, candidate: Candidate, customer: int) -> float:

@@ -31,11 +31,13 @@ SEARCHED_RULES = frozenset(
         "release",
         "reload",
         "late_costs",
+        "lifo",
         "breaks",
         "backhauls",
         "backhauls_last",
         "balance",
         "beginning",
+        "buffer",
         "costs",
         "dimensions",
         "initial_load",
@@ -105,7 +107,7 @@ def name_rules_code(instance: Instance) -> RulesCode:
 def _needs_driving(instance: Instance) -> bool:
     """Whether routes must be driven stop by stop to know their times."""
     if not instance.rules.isdisjoint(
-        ("balance", "beginning", "breaks", "late_costs", "locked", "max_ride", "release", "usual_vehicles")
+        ("balance", "beginning", "breaks", "late_costs", "lifo", "locked", "max_ride", "release", "usual_vehicles")
     ):
         return True
     has_durations = any(kind.max_duration or kind.time_cost or kind.overtime for kind in instance.fleet)

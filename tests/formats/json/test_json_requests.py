@@ -20,7 +20,7 @@ CHANGES: dict[str, tuple[dict[str, Any], str]] = {
     "a priority in German": ({"customers": [{**CUSTOMER, "Priorität": 1}]}, "customers[0].Priorität"),
     "a group": ({"customers": [CUSTOMER, {**CUSTOMER, "id": "B", "group": "north"}]}, "customers[1].group"),
     "a pickup": ({"customers": [{**CUSTOMER, "type": "pickup"}]}, "customers[0].type"),
-    "a buffer": ({"customers": [CUSTOMER], "buffer": 300}, "buffer"),
+    "compact routes": ({"customers": [CUSTOMER], "compactness": 3}, "compactness"),
     "a second demand": ({"customers": [{**CUSTOMER, "demand2": 3}]}, "customers[0].demand2"),
     "pallets beside the demand": ({"customers": [{**CUSTOMER, "pallets": 3}]}, "customers[0].pallets"),
     "a stop that is not required": ({"customers": [{**CUSTOMER, "required": False}]}, "customers[0].required"),
@@ -35,7 +35,6 @@ CHANGES: dict[str, tuple[dict[str, Any], str]] = {
         "vehicles[1].available",
     ),
     "several capacities": ({"vehicles": [{**VAN, "capacities": [10, 4]}]}, "vehicles[0].capacities"),
-    "a least number": ({"vehicles": [{**VAN, "min_vehicles": 2}]}, "vehicles[0].min_vehicles"),
 }
 
 

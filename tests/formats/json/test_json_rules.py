@@ -204,6 +204,10 @@ def test_an_optional_customer_has_the_lowest_priority() -> None:
         ("locked", day(locked=[["1", "2"], ["2", "1"]])),
         ("customers[1].usual_vehicle", day({"usual_vehicle": "lorry"})),
         ("change_cost", day(change_cost="much")),
+        ("buffer", day(buffer="soon")),
+        ("buffer", day({"window": [0, 9]}, buffer=10)),
+        ("customers[1].lifo", day({"lifo": True})),
+        ("shipments[0].lifo", day(shipments=[{"pickup": STOP, "delivery": STOP, "lifo": "yes"}])),
         ("balance", day(balance="hours")),
         ("balance.of", day(balance={"of": "wages", "weight": 1, "target": 1})),
         ("balance.target", day(balance={"of": "hours", "weight": 1, "target": "long"})),
@@ -235,10 +239,8 @@ def test_a_faulty_value_is_refused_by_its_path(path: str, document: dict[str, An
 @pytest.mark.parametrize(
     ("path", "document"),
     [
-        ("buffer", day(buffer=60)),
         ("compactness", day(compactness=2)),
         ("vehicles[0].min_vehicles", day(van={"min_vehicles": 1})),
-        ("shipments[0].lifo", day(shipments=[{"pickup": STOP, "delivery": STOP, "lifo": True}])),
     ],
 )
 def test_what_is_not_supported_yet_is_refused_by_name(path: str, document: dict[str, Any]) -> None:

@@ -155,6 +155,18 @@ CASES: dict[str, tuple[Instance, list[tuple[int, ...]], list[tuple[int, ...]], s
     ),
     "a locked leg": (line(locked=((3, 1),)), [(3, 1, 2)], [(1, 2, 3)], "frozen"),
     "half of a locked leg": (line(locked=((3, 1),)), [(2,)], [(2, 1)], "frozen"),
+    "a buffer": (
+        line(buffer=5, windows=[ALWAYS, [0, 15], [0, 24], ALWAYS]),
+        [(1, 3)],
+        [(1, 2), (3,)],
+        "late",
+    ),
+    "first in, last out": (
+        line(demands=[0, 0, 0, 4], pickups=[0, 4, 0, 0], partners=[0, 3, 0, 1], lifo=[False, True, False, False]),
+        [(1, 2, 3)],
+        [(2, 3, 1)],
+        "pair",
+    ),
     "a ride": (
         line(demands=[0, 0, 0, 4], pickups=[0, 4, 0, 0], partners=[0, 3, 0, 1], max_ride=[FREE, 25, FREE, FREE]),
         [(1, 2, 3)],
@@ -195,6 +207,20 @@ def test_a_fault_is_one_violation_of_its_kind(case: str) -> None:
 
 def test_a_stop_that_is_no_place_is_unknown_without_reloads() -> None:
     assert [found.kind for found in check(line(), Solution(((1, 0, 2, 3),)))] == ["unknown"]
+
+
+def test_what_was_loaded_last_leaves_first() -> None:
+    instance = Instance(
+        np.array([*LINE, [40.0, 0]]),
+        np.array([0, 0, 0, 1, 1]),
+        9,
+        pickups=np.array([0, 1, 1, 0, 0]),
+        partners=np.array([0, 3, 4, 1, 2]),
+        lifo=np.array([False, True, True, False, False]),
+    )
+    assert check(instance, Solution(((1, 2, 4, 3),))) == []
+    assert check(instance, Solution(((1, 3, 2, 4),))) == []
+    assert [(found.kind, found.customer) for found in check(instance, Solution(((1, 2, 3, 4),)))] == [("pair", 3)]
 
 
 def test_half_a_shipment_is_a_pair_that_is_broken() -> None:

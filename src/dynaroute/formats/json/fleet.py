@@ -200,7 +200,13 @@ def write_json_fleet(instance: Instance, document: dict[str, object], nodes: Seq
         document["version"] = 2
     write_json_rules(instance, document, nodes)
     frozen_to_json(instance, document, nodes)
-    if instance.rules or instance.dimensions is not None or instance.change_cost or instance.usual_vehicles is not None:
+    if (
+        instance.rules
+        or instance.dimensions is not None
+        or instance.change_cost
+        or instance.buffer
+        or instance.usual_vehicles is not None
+    ):
         document["version"] = VERSION
 
 

@@ -107,6 +107,7 @@ _KEYS = frozenset(
         "locked",
         "change_cost",
         "balance",
+        "buffer",
         "profiles",
         "unit",
     }

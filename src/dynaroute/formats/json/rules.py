@@ -48,14 +48,13 @@ _NUMBERS: dict[str, tuple[str, float, float]] = {  # by key: the field, its valu
 }
 _TIMES = {"release": ("release", 0.0), "max_ride": ("max_ride", math.inf)}
 RULE_KEYS = frozenset(
-    {"pickup", "shipment", "optional", "windows", "usual_vehicle", *_WORDS, *_LABELS, *_NUMBERS, *_TIMES}
+    {"pickup", "shipment", "optional", "windows", "usual_vehicle", "lifo", *_WORDS, *_LABELS, *_NUMBERS, *_TIMES}
 )
-SHIPMENT_KEYS = frozenset({"id", "pickup", "delivery", "demand", "prize", "priority", "max_ride"})
+SHIPMENT_KEYS = frozenset({"id", "pickup", "delivery", "demand", "prize", "priority", "max_ride", "lifo"})
 _PLACE_KEYS = frozenset({"id", "name", "x", "y", "lat", "lon", "window", "loading"})
 AIMS: dict[str, frozenset[str]] = {  # what is understood, but not planned yet
-    "problem": frozenset({"buffer", "compactness"}),
+    "problem": frozenset({"compactness"}),
     "vehicles": frozenset({"min_vehicles"}),
-    "shipments": frozenset({"lifo"}),
 }
 
 
@@ -79,8 +78,7 @@ def expand_shipments(document: Mapping[str, object]) -> tuple[Mapping[str, objec
     for index, value in enumerate(require_list(document["shipments"], "shipments")):
         path = f"shipments[{index}]"
         shipment = require_object(value, path)
-        refuse_aims(shipment, "shipments", path)
-        for key in sorted(shipment.keys() - SHIPMENT_KEYS - AIMS["shipments"]):
+        for key in sorted(shipment.keys() - SHIPMENT_KEYS):
             raise FormatError(
                 f"a shipment has no {key}.", where=Where(field=f"{path}.{key}"), remedy="Give it to one of its stops."
             )
@@ -90,7 +88,7 @@ def expand_shipments(document: Mapping[str, object]) -> tuple[Mapping[str, objec
             stop |= {"shipment": label, "id": stop.get("id") or f"{label} {key}", "demand": 0}
             amount = "pickup" if key == "pickup" else "demand"
             stop[amount] = shipment.get("demand", 0)
-            for name in ("priority", "prize", "max_ride"):
+            for name in ("priority", "prize", "max_ride", "lifo"):
                 if shipment.get(name) is not None and (key == "pickup" or name == "priority"):
                     stop[name] = shipment[name]
             if key == "delivery" and shipment.get("prize") is not None:
@@ -104,7 +102,7 @@ def expand_shipments(document: Mapping[str, object]) -> tuple[Mapping[str, objec
                 shipment = f"shipments[{number // 2}]"
                 after = f"{shipment}.{('pickup', 'delivery')[number % 2]}"
                 rest = where.field.removeprefix(before)
-                in_shipment = rest in (".demand", ".pickup", ".prize", ".priority", ".max_ride")
+                in_shipment = rest in (".demand", ".pickup", ".prize", ".priority", ".max_ride", ".lifo")
                 of_both = shipment + rest.replace("pickup", "demand")
                 return replace(where, field=of_both if in_shipment else after + rest)
         return where
@@ -246,6 +244,9 @@ def read_wishes(nodes: Sequence[Mapping[str, object]], paths: Sequence[str]) -> 
     for key in _LABELS:
         if any(node.get(key) is not None for node in nodes):
             fields[key] = tuple(_read_label(node.get(key), join_path(path, key)) for node, path in _each(nodes, paths))
+    if any(node.get("lifo") is not None for node in nodes):
+        lifo = [_read_truth(node.get("lifo"), f"{path}.lifo") for node, path in _each(nodes, paths)]
+        fields["lifo"] = np.array(lifo)
     if any(node.get("shipment") is not None for node in nodes):
         labels = [_read_label(node.get("shipment"), join_path(path, "shipment")) for node, path in _each(nodes, paths)]
         fields["partners"] = _pair(labels, paths)
@@ -309,7 +310,7 @@ def place_rules(where: Where, path_of: Callable[[int], str]) -> Where:
     """Translate a field of an instance into the key of a customer."""
     keys = {"pickups": "pickup", "partners": "shipment", **{key: key for key in _LABELS}}
     keys |= {field: key for key, (field, *_) in _NUMBERS.items()} | {field: key for key, field in _WORDS.items()}
-    keys |= {field: key for key, (field, _) in _TIMES.items()} | {"usual_vehicles": "usual_vehicle"}
+    keys |= {field: key for key, (field, _) in _TIMES.items()} | {"usual_vehicles": "usual_vehicle", "lifo": "lifo"}
     key = keys.get(where.field or "")
     return where if key is None else replace(where, field=f"{path_of(where.customer or 0)}.{key}")
 
@@ -346,6 +347,8 @@ def write_json_rules(instance: Instance, document: dict[str, object], nodes: Seq
         for key in _LABELS:
             if getattr(instance, key) and getattr(instance, key)[node]:
                 item[key] = getattr(instance, key)[node]
+        if instance.lifo is not None and instance.lifo[node]:
+            item["lifo"] = True
         if instance.partners is not None and instance.partners[node]:
             item["shipment"] = str(min(node, int(instance.partners[node])))
     if instance.windows is not None and instance.windows.ndim == 3:

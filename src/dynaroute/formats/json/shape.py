@@ -32,6 +32,8 @@ def read_shape(document: Mapping[str, object], nodes: int) -> dict[str, Any]:
     if document.get("profiles") is not None:
         given = require_object(document["profiles"], "profiles")
         fields["profiles"] = tuple(_read_profile(name, item, nodes) for name, item in given.items())
+    if document.get("buffer") is not None:
+        fields["buffer"] = read_seconds(document["buffer"], "buffer", 0.0)
     if document.get("balance") is not None:
         fields["balance"] = _read_balance(require_object(document["balance"], "balance"))
     return fields
@@ -73,6 +75,8 @@ def shape_to_json(instance: Instance) -> dict[str, object]:
     document: dict[str, object] = {}
     if instance.profiles:
         document["profiles"] = {profile.name: _profile_to_json(profile) for profile in instance.profiles}
+    if instance.buffer:
+        document["buffer"] = plain_number(instance.buffer)
     if instance.balance is not None:
         balance = instance.balance
         target = balance.target * (PER_HOUR if balance.of == "hours" else 1)

@@ -13,6 +13,7 @@ from dynaroute.base.errors import InstanceError
 from dynaroute.problem.checks.fields import node_words, read_floats, refuse_first, refuse_where
 from dynaroute.problem.fleet import VehicleType
 from dynaroute.problem.places import DEPOT, Place
+from dynaroute.problem.working_day import read_amount
 
 _MOST_PRIORITY = 100
 
@@ -120,6 +121,29 @@ def find_pickups(
         "A shipment is a pickup and a demand of the same amount.",
     )
     return is_pickup
+
+
+def read_buffer(value: Any, windows: NDArray[np.float64] | None) -> float:
+    """Read seconds before the end of windows, which are not more than a customer's window has."""
+    buffer = read_amount(value, "buffer")
+    if windows is not None:
+        given = windows[1:].reshape(len(windows) - 1, -1, 2)
+        refuse_first(
+            np.append(False, (given[..., 1] - given[..., 0] < buffer).any(axis=1)),
+            "buffer",
+            lambda node: f"a window of {node_words(node)} is shorter than the buffer.",
+            "Give a shorter buffer, or a longer window.",
+        )
+    return buffer
+
+
+def read_lifo(values: object, is_pickup: NDArray[np.bool_] | None, count: int) -> NDArray[np.bool_] | None:
+    """Read (n + 1,) truth values of pickups."""
+    truths = np.asarray(values)
+    array = _one_each(truths.astype(np.float64) if truths.dtype == np.bool_ else truths, count, "lifo") > 0
+    known = np.zeros(count + 1, dtype=bool) if is_pickup is None else is_pickup
+    refuse_where(array & ~known, "lifo", "not that of a shipment's pickup", "Give it to the pickup.")
+    return array if array.any() else None
 
 
 def read_labels(values: Any, count: int, field: str) -> tuple[str, ...] | None:

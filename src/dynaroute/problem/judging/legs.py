@@ -74,7 +74,8 @@ def list_windows(instance: Instance, node: int) -> list[tuple[float, float]]:
         return [instance.places[node - instance.size - 1].bounds]
     if instance.windows is None:
         return [(0.0, math.inf)]
-    return [(earliest, latest) for earliest, latest in instance.windows[node].reshape(-1, 2).tolist()]
+    buffer = instance.buffer if node > 0 else 0.0
+    return [(earliest, latest - buffer) for earliest, latest in instance.windows[node].reshape(-1, 2).tolist()]
 
 
 def _globe_metres(latitude_1: float, longitude_1: float, latitude_2: float, longitude_2: float) -> float:

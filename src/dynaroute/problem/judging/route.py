@@ -66,6 +66,7 @@ def judge_route(instance: Instance, number: int, route: _Route, vehicle: Vehicle
         yield from _judge_reloads(instance, number, route, vehicle, by)
         yield from _judge_skills(instance, number, route, vehicle)
         yield from _judge_pairs(instance, number, route)
+        yield from _judge_lifo(instance, number, route)
         yield from _judge_backhauls(instance, number, route)
         yield from _judge_beginning(instance, number, route, vehicle)
     if instance.has_times:
@@ -207,6 +208,22 @@ def _judge_pairs(instance: Instance, number: int, route: _Route) -> Iterator[Vio
             yield Violation("pair", message, number, node)
 
 
+def _judge_lifo(instance: Instance, number: int, route: _Route) -> Iterator[Violation]:
+    """Find shipments that leave while one that was loaded after them is still on board."""
+    on_board: list[int] = []
+    for node in route:
+        if instance.lifo is None or instance.partners is None or not 1 <= node <= instance.size:
+            continue
+        pickup = int(instance.partners[node])
+        if instance.lifo[node]:
+            on_board.append(node)
+        elif pickup in on_board:
+            if on_board[-1] != pickup:
+                message = f"Route {number} delivers to {instance.called(node)} before what it collected later at"
+                yield Violation("pair", f"{message} {instance.called(on_board[-1])}.", number, node)
+            on_board.remove(pickup)
+
+
 def _judge_backhauls(instance: Instance, number: int, route: _Route) -> Iterator[Violation]:
     if instance.backhauls == "mixed":
         return
@@ -249,13 +266,14 @@ def _judge_times(instance: Instance, number: int, route: _Route, vehicle: Vehicl
     """Check lateness, departing as early as possible, then breaks, driving, rides and the duration."""
     drive = drive_route(instance, route, vehicle)
     shown_time, shown = instance.shown_time, instance.shown_duration
+    buffer = f", less a buffer of {shown(instance.buffer)}" if instance.buffer else ""
     for node, start, lateness in zip(route, drive.starts, drive.lateness, strict=True):
         if lateness <= TOLERANCE or is_soft(instance, node):
             continue
         if 1 <= node <= instance.size:
             message = (
                 f"Route {number} serves {instance.called(node)} from {shown_time(start)}, "
-                f"{shown(lateness)} after its window ends."
+                f"{shown(lateness)} after its window ends{buffer}."
             )
             yield Violation("late", message, number, node)
         else:

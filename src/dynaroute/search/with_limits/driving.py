@@ -11,7 +11,7 @@ import numpy as np
 
 from dynaroute.search.core.compiled import compiled_apart, compiled_inline
 from dynaroute.search.with_limits.problem import FleetProblem
-from dynaroute.search.with_limits.rules import RELOAD
+from dynaroute.search.with_limits.rules import DELIVERY, RELOAD
 from dynaroute.search.with_limits.state import AFTER, FIRST, KIND, FleetTours
 
 __all__ = ["drive_path", "write_path"]
@@ -83,8 +83,11 @@ def drive_path(tours: FleetTours, count: int, kind: int, problem: FleetProblem) 
     departure = max(opening, latest)
     for place in range(count):
         late += rules.changes[tours.path[place], kind]
-    if len(problem.paired) > 0 and not _are_rides_short(tours, count, kind, departure, mask, problem):
-        return np.inf, 0.0
+    if len(problem.paired) > 0:
+        if not _is_last_in_first_out(tours, count, problem):
+            return np.inf, 0.0
+        if not _are_rides_short(tours, count, kind, departure, mask, problem):
+            return np.inf, 0.0
     return float(end - departure), late + _price_balance(tours, count, kind, end - departure, problem)
 
 
@@ -120,6 +123,23 @@ def _find_largest_load(tours: FleetTours, count: int, kind: int, problem: FleetP
             largest = max(largest, aboard)
         first, aboard = last + 1, 0
     return int(largest)
+
+
+@compiled_inline
+def _is_last_in_first_out(tours: FleetTours, count: int, problem: FleetProblem) -> bool:
+    """Whether every such shipment of the written path leaves before those that were loaded before it."""
+    path, rules = tours.path, problem.rules
+    for place in range(count):
+        if not rules.lifo[path[place]] or rules.roles[path[place]] != DELIVERY:
+            continue
+        later, before = 0, place - 1  # of those loaded later, how many more leave than come, going backwards
+        while path[before] != rules.partners[path[place]]:
+            if rules.lifo[path[before]]:
+                later += 1 if rules.roles[path[before]] == DELIVERY else -1
+            if later < 0:
+                return False
+            before -= 1
+    return True
 
 
 @compiled_inline

@@ -105,6 +105,10 @@ def read_rules(instance: Instance, absence_price: float, is_time_up: Callable[[]
     if instance.max_ride is not None and instance.is_pickup is not None:
         pickups = np.flatnonzero(instance.is_pickup)
         rides[pickups, 0], rides[pickups, 1] = partners[pickups], instance.max_ride[pickups] + _SLACK
+    lifo = np.zeros(nodes, dtype=np.bool_)
+    if instance.lifo is not None:
+        lifo[: instance.size + 1] = instance.lifo
+        lifo[partners[lifo]] = True
     for pickup in np.flatnonzero((roles == PICKUP) & (ties == FROZEN)).tolist():
         delivery = int(partners[pickup])
         partners[[pickup, delivery]], roles[[pickup, delivery]], prizes[delivery] = -1, CUSTOMER, np.inf
@@ -141,6 +145,7 @@ def read_rules(instance: Instance, absence_price: float, is_time_up: Callable[[]
         next_of_group=groups,
         prizes=prizes,
         rides=rides,
+        lifo=lifo,
         ties=ties,
         followers=followers,
         changes=changes,
@@ -304,6 +309,7 @@ def _read_windows(instance: Instance, nodes: int) -> NDArray[np.float64]:
     windows = np.empty((nodes, given.shape[1], 2))
     windows[:] = 0.0, np.inf
     windows[1 : instance.size + 1] = given[1:] if instance.windows is not None else given
+    windows[1 : instance.size + 1, :, 1] -= instance.buffer
     windows[:, :, 1] += _SLACK
     return windows
 

@@ -75,6 +75,8 @@ class Rules(NamedTuple):
         (N,) price of leaving a stop out; infinite if it must be served.
     rides
         (N, 2) the delivery of each pickup with a longest ride, and how long that is; infinite without.
+    lifo
+        (N,) whether a shipment, at both of its stops, leaves before all such that were loaded before it.
     ties, followers
         (N,) how each stop is tied to the one before it, 0 if it is not; and the stop that follows directly after it in
         all plans if both can move, else 0.
@@ -125,6 +127,7 @@ class Rules(NamedTuple):
     next_of_group: Longs
     prizes: Lengths
     rides: Lengths
+    lifo: NDArray[np.bool_]
     ties: NDArray[np.int8]
     followers: NDArray[np.int32]
     changes: Lengths

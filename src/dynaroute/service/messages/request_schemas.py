@@ -221,6 +221,7 @@ class CustomerWithoutPlace(_Document):
     pickup: Amount | None = Field(default=None, description="What is brought back.")
     shipment: str | int | None = Field(default=None, description="The same at a pickup and its delivery.")
     max_ride: Time | None = None
+    lifo: bool | None = Field(default=None, description="At a pickup: what is loaded later leaves first.")
     late_cost: float | None = Field(default=None, ge=0, description="Price of an hour after the last window.")
     release: Time | None = Field(default=None, description="When its goods are at the depot.")
     prize: float | None = Field(default=None, ge=0, description="What is lost if it is not served.")
@@ -273,9 +274,11 @@ class InstanceSchema(_Document):
         default=None, description="Further depots, homes and places to load again: id, position, window, loading."
     )
     shipments: list[dict[str, Any]] | None = Field(
-        default=None, description="Stops pickup and delivery, demand, and optionally id, prize, priority, max_ride."
+        default=None,
+        description="Stops pickup and delivery, demand, and optionally id, prize, priority, max_ride, lifo.",
     )
     backhauls: Backhauls | None = Field(default=None, description="strict: deliveries come before pickups.")
+    buffer: Time | None = Field(default=None, description="Time before the end of windows in which no service begins.")
     balance: dict[str, Any] | None = Field(
         default=None, description="A price of work above a target: of (hours, stops or load), weight and target."
     )
