@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from dynaroute.base.errors import InstanceError
 from dynaroute.problem.fleet import TOLERANCE, VehicleType
 from dynaroute.problem.instance import Instance
-from dynaroute.problem.solution import Solution, Violation, check, make_timetable
+from dynaroute.problem.judging.route import Violation
+from dynaroute.problem.solution import Solution, check, make_timetable
 from dynaroute.problem.timetable import measure_route
 
 MORE, LESS = 1e-5, 5e-7  # than the tolerance

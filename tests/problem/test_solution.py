@@ -12,7 +12,8 @@ from strategies import instances, solutions_of
 
 from dynaroute.base.errors import SolutionError
 from dynaroute.problem.instance import Instance
-from dynaroute.problem.solution import Solution, Violation, check, recompute_cost
+from dynaroute.problem.judging.route import Violation
+from dynaroute.problem.solution import Solution, check, recompute_cost
 
 TOWN = Instance(np.array([[0.0, 0.0], [3.0, 4.0], [0.0, 1.0], [0.0, -1.0]]), np.array([0, 2, 3, 4]), 5)
 

@@ -16,19 +16,11 @@ import numpy as np
 
 from dynaroute.base.display import LONGEST_ITEM, show_text
 from dynaroute.base.errors import SolutionError
-from dynaroute.base.vocabulary import ViolationKind
 from dynaroute.problem.driving import list_loads
 from dynaroute.problem.instance import Instance
-from dynaroute.problem.judge import (
-    Violation,
-    choose_types,
-    judge_costs,
-    judge_fleet,
-    judge_route,
-    judge_statements,
-    price_all,
-)
+from dynaroute.problem.judge import choose_types, judge_costs, judge_fleet, judge_statements, price_all
 from dynaroute.problem.judging.groups import judge_groups, judge_missing
+from dynaroute.problem.judging.route import Violation, judge_route
 from dynaroute.problem.sketch import Sketch
 from dynaroute.problem.statements import NO_STATEMENTS, Statements
 from dynaroute.problem.timetable import (
@@ -39,17 +31,6 @@ from dynaroute.problem.timetable import (
     price_routes,
     schedule_route,
 )
-
-__all__ = [
-    "Solution",
-    "Violation",
-    "ViolationKind",
-    "check",
-    "find_false_statements",
-    "make_timetable",
-    "recompute_cost",
-    "refuse_violations",
-]
 
 _ROUTES_REMEDY = "Routes are lists of customers 1..n."
 
@@ -262,7 +243,7 @@ def check(instance: Instance, solution: Solution) -> list[Violation]:
     violations: list[Violation] = []
     visits: Counter[int] = Counter()
     nodes = _list_known_nodes(instance)
-    known = [route if all(map(nodes.__contains__, route)) else _drop_unknown(route, nodes) for route in solution.routes]
+    known = [tuple(filter(nodes.__contains__, route)) for route in solution.routes]
     stated = solution.stated_types(instance)
     types = choose_types(instance, known) if stated is None else stated
     fleet = instance.fleet
@@ -331,10 +312,6 @@ def _list_known_nodes(instance: Instance) -> range:
     if instance.rules.isdisjoint(("reload", "places")):
         return range(1, instance.size + 1)
     return range(instance.node_count)
-
-
-def _drop_unknown(route: tuple[int, ...], nodes: range) -> tuple[int, ...]:
-    return tuple(node for node in route if node in nodes)
 
 
 def refuse_violations(violations: Sequence[Violation], whose: str = "") -> None:

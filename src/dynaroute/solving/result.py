@@ -10,7 +10,8 @@ from dynaroute.base.decimals import plain_number
 from dynaroute.base.display import show_length
 from dynaroute.problem.driving import split_trips
 from dynaroute.problem.instance import Instance
-from dynaroute.problem.solution import Solution, Violation, check, make_timetable
+from dynaroute.problem.judging.route import Violation
+from dynaroute.problem.solution import Solution, check, make_timetable
 from dynaroute.problem.timetable import list_breaks
 from dynaroute.problem.unserved import explain_unserved
 from dynaroute.solving.options import Decoding, Improve, Limit
