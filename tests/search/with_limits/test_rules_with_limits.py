@@ -23,7 +23,11 @@ from dynaroute.problem.instance import Instance
 from dynaroute.problem.solution import check
 from dynaroute.search.rules import SEARCHED_RULES, RulesCode, name_rules_code, refuse_unsearched_rules
 from dynaroute.search.with_limits.problem import FleetProblem
+from dynaroute.search.with_limits.ruin import improve_kinds
+from dynaroute.search.with_limits.saving import begin_saving, save_route
 from dynaroute.search.with_limits.search import make_tiny_instance, search_fleet
+from dynaroute.search.with_limits.state import KIND, make_fleet_log
+from dynaroute.search.with_limits.tours import make_fleet_tours
 
 _find_type: Any = numba.typeof
 _SUPPORT = Path(__file__).parents[2] / "support"
@@ -94,6 +98,23 @@ def test_compiled_search_uses_the_vehicles_that_cost_least() -> None:
     assert check(instance, outcome.solution) == []
     assert outcome.cost == 0.5 * 2 * (10 + 11 + 12)
     assert set(outcome.solution.vehicles or ()) == {1}
+
+
+def test_changed_routes_exchange_their_vehicles_where_that_is_cheaper() -> None:
+    instance = Instance(
+        np.array([[0.0, 0.0], [10.0, 0.0], [0.0, 50.0]]),
+        np.array([0, 3, 3]),
+        3,
+        vehicles=(VehicleType(3, "cheap", count=1), VehicleType(4, "dear", count=1, distance_cost=2.0)),
+    )
+    problem = FleetProblem.from_instance(instance)
+    tours, log = make_fleet_tours(problem, ((0, 1), (1, 2))), make_fleet_log(problem.size)
+    begin_saving(log)
+    save_route(tours, log, 0)
+    save_route(tours, log, 1)
+    assert improve_kinds(tours, log, problem) == (20.0 * 2 + 100.0) - (20.0 + 100.0 * 2)
+    assert tours.slots[:2, KIND].tolist() == [1, 0]
+    assert tours.free.tolist() == [0, 0]
 
 
 def test_backhauls_that_come_last_may_have_a_route_of_their_own() -> None:

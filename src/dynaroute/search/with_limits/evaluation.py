@@ -32,6 +32,7 @@ __all__ = [
     "enter",
     "find_cheapest_kind",
     "find_group",
+    "has_room",
     "is_frozen",
     "is_route_allowed",
     "is_stop",
@@ -206,7 +207,7 @@ def is_route_allowed(tours: FleetTours, slot: int, problem: FleetProblem) -> boo
     if tours.driving[slot] > rules.driving[kind]:
         return False
     first = slots[slot, FIRST]
-    if tours.ready[first] > tours.due[first] or not _has_room(tours, slot, 0, 0, kind, problem):
+    if tours.ready[first] > tours.due[first] or not has_room(tours, slot, 0, 0, kind, problem):
         return False
     if tours.spans[slot] > kinds.durations[kind] or tours.spans[slot] == np.inf:
         return False
@@ -230,6 +231,10 @@ def price_detour(
     The price is infinite if a rule forbids it, or if it is clearly not below `most`.
     """
     slots, rules, kind = tours.slots, problem.rules, tours.slots[slot, KIND]
+    if len(problem.paired) == 0 and len(problem.reloading) == 0:  # all deliveries are on board at the start
+        load = problem.kinds.capacities[kind] - slots[slot, ROOM] + problem.demands[customer]
+        if load > rules.widest[kind]:
+            return np.inf, kind
     if not rules.allowed[customer, kind]:
         return np.inf, kind
     if is_tied(following, problem):
@@ -264,7 +269,7 @@ def price_detour(
     if span > problem.kinds.durations[kind] or span == np.inf:
         return np.inf, kind
     price = price_route(kind, length, span, problem)
-    if not _has_room(tours, slot, previous, customer, kind, problem):
+    if not has_room(tours, slot, previous, customer, kind, problem):
         kind, price = find_cheapest_kind(tours, slot, previous, customer, length, span, problem)
     return price + late - tours.prices[slot], kind
 
@@ -317,7 +322,7 @@ def _measure_span(
 
 
 @compiled_inline
-def _has_room(tours: FleetTours, slot: int, previous: int, customer: int, kind: int, problem: FleetProblem) -> bool:
+def has_room(tours: FleetTours, slot: int, previous: int, customer: int, kind: int, problem: FleetProblem) -> bool:
     """Whether a type of vehicle has room for a further stop after another, or for the route as it is with stop 0."""
     rules, capacities = problem.rules, problem.kinds.capacities
     if not rules.has_mixed_loads:
@@ -345,6 +350,6 @@ def find_cheapest_kind(
         if classes[kind] != classes[own] or (kind != own and tours.free[kind] <= 0):
             continue
         price = price_route(kind, length, span, problem)
-        if price < best_price and _has_room(tours, slot, previous, customer, kind, problem):
+        if price < best_price and has_room(tours, slot, previous, customer, kind, problem):
             best, best_price = kind, price
     return best, best_price

@@ -126,6 +126,9 @@ def read_rules(instance: Instance, absence_price: float, is_time_up: Callable[[]
     overtime = [
         (np.inf, 0.0) if each.overtime is None else (each.overtime.after, each.overtime.cost) for each in vehicles
     ]
+    classes = np.array(
+        _number(_describe(each, allowed[:, kind], changes[:, kind]) for kind, each in enumerate(vehicles))[0]
+    )
     return Rules(
         distances=distances,
         durations=durations,
@@ -153,10 +156,9 @@ def read_rules(instance: Instance, absence_price: float, is_time_up: Callable[[]
         balance=_read_balance(instance),
         profiles=np.array(profiles, dtype=np.int64),
         start_nodes=np.array([_find_node(instance, each.start, len(sites)) for each in vehicles], dtype=np.int64),
-        classes=np.array(
-            _number(_describe(each, allowed[:, kind], changes[:, kind]) for kind, each in enumerate(vehicles))[0]
-        ),
+        classes=classes,
         rooms=rooms,
+        widest=np.array([rooms[classes == own, 0].max() for own in classes]),
         initial=initial,
         fixed=np.array([each.fixed_cost for each in vehicles]),
         per_distance=np.array([each.distance_cost for each in vehicles]),

@@ -91,6 +91,8 @@ class Rules(NamedTuple):
         (T,) profile and start of each type; types of one class differ only in capacity and prices.
     rooms
         (T, K) capacity.
+    widest
+        (T,) the largest capacity, in the first dimension, of a type of the same class.
     initial
         (T, K) load at the start, which stays aboard until the vehicle loads again.
     fixed, per_distance, per_second
@@ -137,6 +139,7 @@ class Rules(NamedTuple):
     start_nodes: Longs
     classes: Longs
     rooms: Longs
+    widest: Longs
     initial: Longs
     fixed: Lengths
     per_distance: Lengths
