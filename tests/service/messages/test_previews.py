@@ -107,6 +107,14 @@ def test_vehicles_of_another_sheet_are_used() -> None:
     assert problem.instance.speed == 10
 
 
+def test_detour_lengthens_distances() -> None:
+    plain = read(make_workbook(), columns="E=demand", capacity=500.0).instance
+    longer = read(make_workbook(), columns="E=demand", capacity=500.0, detour=1.5).instance
+
+    assert longer.unit == "m"
+    assert longer.distance_matrix[0, 1] == pytest.approx(1.5 * plain.distance_matrix[0, 1], abs=0.1)
+
+
 @pytest.mark.parametrize(
     ("name", "content", "options"),
     [

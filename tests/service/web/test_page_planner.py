@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -291,6 +292,27 @@ def test_vehicles_are_typed_in_the_dialog(desk: PageDriver) -> None:
     desk.find("#table-open").click()
 
     desk.page.locator("#problem-summary", has_text="3 Bike").wait_for()
+
+
+def test_stops_are_added_and_moved_where_a_detour_lengthens_straight_lines(desk: PageDriver, tmp_path: Path) -> None:
+    desk.upload("tour.csv", TABLE)
+    desk.find("#table-form [name=capacity]").fill("20")
+    desk.find("#table-form [name=detour]").select_option("1.3")
+    desk.find("#table-open").click()
+    desk.wait_for_customers(2)
+    desk.solve()
+    desk.find("[name=tool][value=add]").check(force=True)
+    desk.click_map(0.6, 0.4)
+    desk.wait_for_customers(3)
+    wait_for_change(desk)
+    desk.find("#inspector [name=lat]").fill("53.52")
+    desk.find("#inspector [name=lat]").press("Tab")
+    desk.page.locator(".headline-note", has_text="Changed: ").wait_for()
+
+    plan = read_plan(desk.download("#save-plan", tmp_path))
+    straight = replace(plan.instance, distances=None, matrix_unit=None).distance_matrix
+    assert plan.instance.distance_matrix == pytest.approx(1.3 * straight, abs=1)
+    assert "all visited once" in desk.text("#headline")
 
 
 def test_saved_plan_is_opened_again(desk: PageDriver, tmp_path: Path) -> None:

@@ -28,6 +28,7 @@ from dynaroute.plans.plan import Plan
 from dynaroute.problem.impossible import refuse_impossible
 from dynaroute.problem.instance import Instance
 from dynaroute.problem.solution import Solution
+from dynaroute.roads.source import use_detour
 from dynaroute.service.messages.file_schemas import PlanFormat
 from dynaroute.service.messages.multipart import read_form
 from dynaroute.service.messages.previews import TableFile
@@ -87,6 +88,8 @@ def read_problem(body: bytes, content_type: str, query: FileOptions, limits: Rea
         else:
             instance, options = read_text(upload, limits)
         limits.refuse_large_instance(instance)
+        if (detour := options.pop("detour", None)) is not None:
+            instance = use_detour(instance, detour)
     return Problem(instance, options, tuple(notes))
 
 

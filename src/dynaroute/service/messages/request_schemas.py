@@ -108,6 +108,9 @@ class FileOptions(BaseModel):
         description="Meanings of a table's columns, by heading or letter: Mng=demand,B=lon,C=lat.",
     )
     speed: _Text = Field(default=None, description="Speed of vehicles, if the file has no travel times: 40km/h.")
+    detour: float | None = Field(
+        default=None, ge=1, le=5, description="Factor for straight-line distances, such as 1.3, instead of roads."
+    )
     ignore: _Ignored = None
 
 

@@ -2,7 +2,7 @@
 
 import { ApiError } from "./api.js";
 import { byId, make } from "./dom.js";
-import { amountsOf, axesOf, detailsOf, hasFreePlaces, nameFields, nameOf, nodeAt, withFields } from "./instance.js";
+import { amountsOf, axesOf, detailsOf, hasFreePlaces, nameFields, nameOf, nodeAt, placeOf, withFields, withPlace } from "./instance.js";
 import { clearNotice, showError } from "./notices.js";
 import { formatClock, formatGivenWindow, formatLength, formatMinutes, formatPrice, isPriced } from "./numbers.js";
 import { planOf, routeOfStop, vehicleOf } from "./plan.js";
@@ -113,8 +113,10 @@ export class Inspector {
       else this.#planner.moveStop(node, Number(input.value));
       return;
     }
-    const fields = input.name === "name" ? nameFields(instance, node, input.value.trim()) : readField(nodeAt(instance, node), input);
+    const own = nodeAt(instance, node);
+    const fields = input.name === "name" ? nameFields(instance, node, input.value.trim()) : readField(own, input);
     if (fields === null) this.#show(this.#store.state); // what was there before
+    else if (axesOf(own).includes(input.name)) this.#planner.changeInstance(withPlace(instance, node, placeOf({ ...own, ...fields })), node);
     else this.#planner.changeInstance(withFields(instance, node, fields), node);
   }
 }

@@ -1,6 +1,7 @@
 // Reads and changes a JSON instance. Every change makes a new one. Independent of the page.
 
 const NO_DEPOT = { x: 0, y: 0 };
+const EARTH_RADIUS = 6_371_008.8; // metres; the mean radius of WGS 84
 
 /** The instance of an empty map: a depot comes first, so there is none yet. */
 export function emptyInstance() {
@@ -11,9 +12,40 @@ export function isOnGlobe(instance) {
   return nodesOf(instance).some((node) => node.lat !== undefined);
 }
 
-/** Whether points may be moved and added: a matrix speaks of the places as they were. */
+/** Whether points may be moved and added: a matrix speaks of the places as they were, unless it only adds a detour. */
 export function hasFreePlaces(instance) {
-  return !instance.distances && !instance.durations;
+  return !instance.durations && (!instance.distances || detourOf(instance) !== null);
+}
+
+/** The factor of a matrix that holds straight lines times a detour; null for any other matrix. */
+export function detourOf(instance) {
+  const { distances, customers } = instance;
+  if (!distances || !isOnGlobe(instance) || instance.places) return null;
+  const nodes = nodesOf(instance);
+  const pairs = customers.map((_, index) => [index, index + 1]).slice(0, 40);
+  const straight = pairs.map(([from, to]) => greatCircle(nodes[from], nodes[to]));
+  const longest = straight.indexOf(Math.max(...straight));
+  const factor = Number((distances[longest][longest + 1] / straight[longest]).toFixed(3));
+  const isStraight = pairs.every(([from, to], index) => Math.abs(distances[from][to] - factor * straight[index]) < 1 + straight[index] / 1000);
+  return isStraight ? factor : null;
+}
+
+/** The same with the legs of a node in its detour matrix measured anew, if it has one. */
+function withLegs(instance, node, factor) {
+  if (factor === null) return instance;
+  const nodes = nodesOf(instance);
+  const row = nodes.map((other) => Number((factor * greatCircle(nodes[node], other)).toFixed(1)));
+  const distances = nodes.map((_, from) => (from === node ? row : [...(instance.distances[from] ?? []).slice(0, nodes.length)]));
+  distances.forEach((legs, from) => (legs[node] = row[from]));
+  return { ...instance, distances };
+}
+
+/** Metres between two places in degrees, as the service measures them. */
+function greatCircle(from, to) {
+  const [[lon, lat], [otherLon, otherLat]] = [from, to].map((node) => placeOf(node).map((value) => (value * Math.PI) / 180));
+  const part = Math.sin((otherLat - lat) / 2) ** 2;
+  const near = part + Math.cos(lat) * Math.cos(otherLat) * Math.sin((otherLon - lon) / 2) ** 2;
+  return 2 * EARTH_RADIUS * Math.atan2(Math.sqrt(near), Math.sqrt(1 - near));
 }
 
 export function hasPlaces(instance) {
@@ -137,7 +169,8 @@ export function makeCustomer(instance, place, fields = {}) {
 }
 
 export function withCustomer(instance, customer) {
-  return { ...instance, customers: [...instance.customers, customer] };
+  const longer = { ...instance, customers: [...instance.customers, customer] };
+  return withLegs(longer, longer.customers.length, detourOf(instance));
 }
 
 export function withoutCustomer(instance, node) {
@@ -156,7 +189,7 @@ export function withFields(instance, node, fields) {
 
 export function withPlace(instance, node, [x, y]) {
   const [across, up] = axesOf(nodeAt(instance, node));
-  return withFields(instance, node, { [across]: x, [up]: y });
+  return withLegs(withFields(instance, node, { [across]: x, [up]: y }), node, detourOf(instance));
 }
 
 function makePlace(instance, [x, y]) {

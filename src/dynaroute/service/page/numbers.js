@@ -11,7 +11,7 @@ export function formatCost(value) {
 
 /** A length with its unit, where that is known. */
 export function formatLength(instance, length) {
-  if (!isOnGlobe(instance) || instance.distances) return formatCost(length);
+  if (!isOnGlobe(instance) || (instance.distances && instance.unit !== "m")) return formatCost(length);
   if (Math.abs(length) < 1000) return `${Math.round(length).toLocaleString("en")} m`;
   const digits = Math.abs(length) < 100_000 ? 2 : 1;
   const settings = { minimumFractionDigits: digits, maximumFractionDigits: digits };

@@ -4,6 +4,8 @@ import { legLength, withCustomer, withoutCustomer } from "./instance.js";
 import { formatLength } from "./numbers.js";
 import { changeDay, replaceRun, shownRun, undo } from "./state.js";
 
+const MOST_JUDGED = 4; // places of a stop that the service compares
+
 let count = 0;
 
 /** A plan of the page; `answer` has the keys of an answer of the service, or of a plan in JSON. */
@@ -108,6 +110,7 @@ export class Planner {
     if (run === null) return this.changeInstance(instance, node);
     const later = (stop) => (stop < node ? stop : stop + 1); // places to load at follow the customers
     const kept = { ...run, instance, routes: run.routes.map((route) => route.map(later)) };
+    if (instance.distances) return this.#insertAnywhere(kept, node);
     try {
       const found = await this.#api.insert(planOf(run), [customer]);
       const notes = found.messages.filter((text) => !text.includes("as it says itself")); // the faults are shown anyway
@@ -145,8 +148,22 @@ export class Planner {
   }
 
   /** Insert a stop into a route where it is cheapest, or least wrong: the shortest detours are judged by the service. */
-  async #insert(run, stop, target) {
-    const candidates = shortestDetours(run.instance, run.routes[target] ?? [], stop).map((place) => {
+  #insert(run, stop, target) {
+    const detours = shortestDetours(run.instance, run.routes[target] ?? [], stop).slice(0, MOST_JUDGED);
+    return this.#insertBest(run, stop, detours.map((detour) => ({ ...detour, target })));
+  }
+
+  #insertAnywhere(run, stop) {
+    const targets = [...run.routes.keys(), run.routes.length];
+    const detours = targets.flatMap((target) => {
+      const [best] = shortestDetours(run.instance, run.routes[target] ?? [], stop);
+      return { ...best, target };
+    });
+    return this.#insertBest(run, stop, detours.sort((one, other) => one.length - other.length).slice(0, 2 * MOST_JUDGED));
+  }
+
+  async #insertBest(run, stop, detours) {
+    const candidates = detours.map(({ target, place }) => {
       const routes = run.routes.map((route) => [...route]);
       if (target === routes.length) routes.push([]);
       routes[target].splice(place, 0, stop);
@@ -207,8 +224,7 @@ function shortestDetours(instance, stops, stop) {
     const length = legLength(instance, before, stop) + legLength(instance, stop, next) - legLength(instance, before, next);
     return { place, length };
   });
-  const most = 4;
-  return added.sort((one, other) => one.length - other.length).slice(0, most).map(({ place }) => place);
+  return added.sort((one, other) => one.length - other.length);
 }
 
 function describeChange(before, after) {

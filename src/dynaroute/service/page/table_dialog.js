@@ -99,7 +99,7 @@ export class TableDialog {
     };
     if (value === OWN_TABLE) show(this.#fleet);
     const isGlobe = this.#preview.columns.some(({ meaning }) => ["lat", "position"].includes(meaning));
-    this.#form.elements.speed.parentElement.hidden = !isGlobe;
+    for (const name of ["speed", "detour"]) this.#form.elements[name].parentElement.hidden = !isGlobe;
   }
 
   #showTable() {
@@ -141,13 +141,14 @@ export class TableDialog {
 
   async #open() {
     clearNotice(this.#notice);
-    const { vehicles, capacity, speed } = Object.fromEntries(new FormData(this.#form));
+    const { vehicles, capacity, speed, detour } = Object.fromEntries(new FormData(this.#form));
     const isGlobe = !this.#form.elements.speed.parentElement.hidden;
     const options = this.#columnOptions();
     if (vehicles.startsWith("sheet ")) options.vehicles_sheet = vehicles.slice("sheet ".length);
     if (vehicles === ONE_TYPE && capacity !== "") options.capacity = capacity;
     if (vehicles === OWN_TABLE) options.capacity = Math.max(...this.#fleet.map((vehicle) => vehicle.capacity));
     if (isGlobe && speed !== "") options.speed = `${speed}km/h`;
+    if (isGlobe && detour !== "1") options.detour = detour;
     try {
       const { messages, ...read } = await this.#api.readFile(this.#file, options);
       const own = vehicles === OWN_TABLE ? await this.#api.readInstance({ ...read, version: 2, vehicles: this.#fleet }) : read;
