@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from dynaroute.base.errors import DynarouteError
     from dynaroute.batch import InstanceBatch, RouteBatch
-    from dynaroute.formats import read, read_set, read_solution, write
+    from dynaroute.formats import read, read_set, read_solution, read_vehicles, write
     from dynaroute.model import Policy
     from dynaroute.plans import Plan, read_plan, write_plan
     from dynaroute.problem.fleet import VehicleType
@@ -44,6 +44,7 @@ _MODULES = {
     "read_plan": "dynaroute.plans",
     "read_set": "dynaroute.formats",
     "read_solution": "dynaroute.formats",
+    "read_vehicles": "dynaroute.formats",
     "solve": "dynaroute.solving.solve",
     "write": "dynaroute.formats",
     "write_plan": "dynaroute.plans",
@@ -65,6 +66,7 @@ __all__ = [
     "read_plan",
     "read_set",
     "read_solution",
+    "read_vehicles",
     "solve",
     "write",
     "write_plan",

@@ -6,10 +6,12 @@ import os
 import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from dynaroute.base.errors import FormatError, OptionError, Where, in_file, warn_of_input
 from dynaroute.base.files import STDIN, read_bytes, read_stdin, refuse_unreadable
 from dynaroute.formats.fleet_options import FleetOptions, VehicleList
+from dynaroute.formats.frames import cut_frame, gather_fleet, is_frame
 from dynaroute.formats.ignored import Ignored
 from dynaroute.formats.registry import (
     FORMATS,
@@ -22,7 +24,7 @@ from dynaroute.formats.tables.cells.units import find_unit
 from dynaroute.formats.tables.cells.workbook import list_sheets, refuse_other_kinds
 from dynaroute.formats.tables.headers import read_renames
 from dynaroute.formats.tables.side_tables import cut_legs
-from dynaroute.formats.tables.stops import ReadingOptions
+from dynaroute.formats.tables.stops import ReadingOptions, parse_stops
 from dynaroute.formats.tables.words import are_vehicles
 from dynaroute.formats.text import decode_text
 from dynaroute.problem.instance import Instance
@@ -32,11 +34,14 @@ from dynaroute.roads.source import RoadSource, use_detour, use_roads
 __all__ = ["read", "read_set", "read_solution"]
 
 
+if TYPE_CHECKING:
+    import pandas
+
 NO_FLEET_OPTIONS = FleetOptions()
 
 
 def read(
-    path: str | os.PathLike[str],
+    path: str | os.PathLike[str] | pandas.DataFrame,
     *,
     capacity: Capacity = None,
     format: str | None = None,
@@ -47,6 +52,8 @@ def read(
     ignore: str | Sequence[str] = (),
     roads: RoadSource | None = None,
     detour: float | None = None,
+    vehicles: int | str | os.PathLike[str] | VehicleList | pandas.DataFrame | None = None,
+    speed: float | str | None = None,
     fleet: FleetOptions = NO_FLEET_OPTIONS,
 ) -> Instance:
     """Read one instance.
@@ -55,7 +62,11 @@ def read(
     ----------
     path
         A table (.csv, .tsv, .xlsx), a .vrp, .txt (Solomon) or .json file, or a set (.json, .npz, .parquet, .pkl) of
-        one instance.
+        one instance. Or a DataFrame of pandas with a row per stop, for which the options for tables apply.
+    vehicles
+        A number, a file as for `read_vehicles`, its list, or a DataFrame with a row per type.
+    speed
+        Distance units per second, or a text such as "30 km/h".
     capacity, format, sheet, columns, matrix, durations, ignore, roads, detour, fleet
         As for `read_set`.
 
@@ -69,6 +80,13 @@ def read(
     DynarouteError
         If there is no valid instance, or more than one.
     """
+    fleet = gather_fleet(fleet, vehicles, speed, ignore)
+    if is_frame(path):
+        if (format, sheet) != (None, None):
+            raise OptionError.about("format", "a DataFrame has no format and no sheets.", "Leave the option out.")
+        reading = _read_options(".xlsx", capacity, None, columns, matrix, durations, ignore, fleet)
+        with in_file("the DataFrame"):
+            return fleet.apply(_use_roads(parse_stops(cut_frame(path), reading, ""), roads, detour))
     instances = read_set(
         path,
         capacity=capacity,

@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 from dynaroute.base.errors import FormatError, Where
 from dynaroute.roads.matrix import RoadMatrix
 
-__all__ = ["parse_matrix", "read_osrm", "read_valhalla"]
-
 _METRES = {"m": 1.0, "km": 1000.0, "mi": 1609.344, "kilometers": 1000.0, "kilometres": 1000.0, "miles": 1609.344}
 _ASK = "Ask the service again, and save its whole answer."
 _SERVICES = "OSRM's table service, Valhalla's sources_to_targets, openrouteservice or Google"

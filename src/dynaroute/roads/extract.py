@@ -15,8 +15,6 @@ from dynaroute.base.errors import FormatError, Where
 from dynaroute.roads.matrix import Line, RoadMatrix
 from dynaroute.roads.streets import Streets, load_streets, measure_streets
 
-__all__ = ["RoadExtract"]
-
 _FARTHEST = 500.0  # metres from a stop to its street
 _SOURCES = 32  # searched at once
 _METRES_PER_DEGREE = 111_195.0

@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from dynaroute.base.errors import FormatError, Where
 from dynaroute.problem.lengths import great_circle
 
-__all__ = ["Line", "RoadMatrix"]
-
 Line = list[tuple[float, float]]  # latitudes and longitudes along a way
 
 _NEAR, _FARTHEST = 250.0, 1_000.0  # metres from a stop to its point on a road

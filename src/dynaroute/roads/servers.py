@@ -19,8 +19,6 @@ from dynaroute.base.errors import OptionError
 from dynaroute.roads.documents import read_osrm, read_valhalla
 from dynaroute.roads.matrix import Line, RoadMatrix
 
-__all__ = ["RoadServer"]
-
 Places = NDArray[np.float64]  # latitudes and longitudes
 _BLOCK = 50  # sources, and targets, in one request: servers allow 100 places or 2,500 pairs by default
 _MOST_WAYPOINTS = 25

@@ -16,8 +16,6 @@ from dynaroute.problem.judging.legs import list_nodes
 from dynaroute.problem.solution import Solution
 from dynaroute.roads.matrix import Line, RoadMatrix
 
-__all__ = ["RoadSource", "Ways", "find_ways", "use_detour", "use_roads"]
-
 Ways = dict[tuple[int, int], Line]  # from node to node
 
 _LEAST_DETOUR, _LARGEST_DETOUR = 1.0, 5.0

@@ -20,8 +20,6 @@ from dynaroute.base.errors import FormatError, UnsupportedError, Where, in_file,
 from dynaroute.base.files import refuse_unreadable, write_bytes
 from dynaroute.problem.lengths import great_circle
 
-__all__ = ["Streets", "load_streets", "measure_streets"]
-
 _VERSION = 1  # of the kept file
 _KMH = {  # usual speeds by class of road, where no lower limit is given
     "motorway": 110,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from dynaroute.base.decimals import plain_number
 from dynaroute.base.display import show_length
@@ -15,6 +15,11 @@ from dynaroute.problem.solution import Solution, check, make_timetable
 from dynaroute.problem.timetable import list_breaks
 from dynaroute.problem.unserved import explain_unserved
 from dynaroute.solving.options import Decoding, Improve, Limit
+
+if TYPE_CHECKING:
+    import pandas
+
+    from dynaroute.plans.plan import Plan
 
 StartKind = Literal["savings", "insertion", "policy", "given"]
 
@@ -147,6 +152,29 @@ class Result:
     def unserved(self) -> list[int]:
         """Customers on no route, because no plan was found that serves them."""
         return self.solution.unserved(self.instance)
+
+    def stops(self) -> pandas.DataFrame:
+        """Return a DataFrame with a row per stop; it needs pandas. Times are Timedelta since midnight."""
+        from dynaroute.plans.frames import list_stops
+
+        return list_stops(self._make_plan())
+
+    def routes(self) -> pandas.DataFrame:
+        """Return a DataFrame with a row per route; it needs pandas."""
+        from dynaroute.plans.frames import list_routes
+
+        return list_routes(self._make_plan())
+
+    def map(self) -> Any:
+        """Return a map for notebooks: folium's, if it is installed and stops are in degrees, else a page of ours."""
+        from dynaroute.plans.frames import make_map
+
+        return make_map(self._make_plan())
+
+    def _make_plan(self) -> Plan:
+        from dynaroute.plans.plan import Plan
+
+        return Plan(self.instance, self.solution)
 
     def to_json(self) -> dict[str, Any]:
         """Return the keys of ``dynaroute solve --json`` and ``/v1/solve``; loads are in the user's unit.

@@ -82,7 +82,7 @@ def test_workbook_stores_texts_as_texts() -> None:
     cells = [cell for row in book["Stops"].iter_rows(min_row=2) for cell in row if cell.value is not None]
     assert "f" not in {cell.data_type for cell in cells}
     assert {cell.value for cell in cells} >= set(ODD_IDS)
-    assert [cell.value for cell in book["Routes"][1]] == ["route", "stops", "load", "distance km"]
+    assert [cell.value for cell in book["Routes"][1]][:4] == ["route", "stops", "load", "distance km"]
 
 
 def test_tables_have_the_columns_of_the_file_and_kilometres() -> None:

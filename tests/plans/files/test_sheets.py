@@ -56,7 +56,7 @@ def test_sheet_lists_the_stops_of_its_driver_with_load_and_distance() -> None:
     assert "5 stops, load 15 of 20, 59.37 km" in page.texts
     assert {'a;b,"c"', "=Straße 9", "Kunde 9 <script>"} <= set(page.texts)
     assert "007" not in page.texts
-    assert [tag for tag, _ in page.tags].count("svg") == 1
+    assert [tag for tag, _ in page.tags].count("svg") == 2  # the map and a QR code
 
 
 def test_sheet_begins_at_the_depot_and_tells_windows() -> None:
@@ -84,7 +84,7 @@ def test_whole_plan_has_an_overview_and_every_sheet() -> None:
 
     ids = [attributes["id"] for tag, attributes in page.tags if tag == "section"]
     assert ids == ["route-1", "route-2"]
-    assert [tag for tag, _ in page.tags].count("svg") == 3
+    assert [tag for tag, _ in page.tags].count("svg") == 5  # three maps and two QR codes
 
 
 def test_names_cannot_become_html() -> None:

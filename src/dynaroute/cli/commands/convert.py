@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-from dynaroute.base.errors import UnsupportedError, Where
+from dynaroute.base.errors import OptionError, UnsupportedError, Where
 from dynaroute.base.vocabulary import join_with_or
 from dynaroute.cli.shared.contents import holds_plan, holds_solution
 from dynaroute.cli.shared.options import JsonOption, argument
@@ -19,11 +20,20 @@ from dynaroute.cli.shared.output import (
 )
 from dynaroute.cli.shared.tables import TableOptions, takes_tables
 
+if TYPE_CHECKING:
+    from dynaroute.plans import Plan
+
 
 @takes_tables
 def convert(
-    source: Annotated[Path, argument("IN", "File to read, or -.")],
-    target: Annotated[Path, argument("OUT", "File to write; its suffix chooses the format.")],
+    files: Annotated[
+        list[Path],
+        argument(
+            "IN [ROUTES] OUT",
+            "File to read, or -; routes of its customers, say of a plan that was edited in Excel; and the file to "
+            "write, whose suffix chooses the format.",
+        ),
+    ],
     json: JsonOption = False,
     *,
     tables: TableOptions,
@@ -42,12 +52,18 @@ def convert(
       dynaroute convert orders.xlsx orders.json --sheet Monday --capacity "450 kg"
       dynaroute convert vrp100_test_seed1234.pkl test100.npz
       dynaroute convert plan.json drivers.pdf
+      dynaroute convert plan.json edited.xlsx drivers.pdf
     """
     from dynaroute.formats import read_solution, write
+    from dynaroute.plans import read_plan
 
-    refuse_overwriting([("OUT", target)], [source, *tables.files])
-    if holds_plan(source):
-        _write_plan(source, target)
+    source, routes, target = _name_files(files)
+    refuse_overwriting([("OUT", target)], [source, *routes, *tables.files])
+    if routes:
+        _write_plan(_join(source, routes[0], tables), target)
+        kind, count = "plan", 1
+    elif holds_plan(source):
+        _write_plan(read_plan(source), target)
         kind, count = "plan", 1
     elif holds_solution(source):
         solution = read_solution(source)
@@ -64,12 +80,31 @@ def convert(
         print_line(f"wrote {target}: {count_of(count, kind)}")
 
 
-def _write_plan(source: Path, target: Path) -> None:
+def _name_files(files: Sequence[Path]) -> tuple[Path, Sequence[Path], Path]:
+    """Tell apart the file to read, that of routes if there is one, and the file to write."""
+    if not 2 <= len(files) <= 3:
+        message = f"{count_of(len(files), 'file')} given, but two or three are expected."
+        raise OptionError.about("IN [ROUTES] OUT", message, "Name the file to read, and the file to write.")
+    return files[0], files[1:-1], files[-1]
+
+
+def _join(source: Path, routes: Path, tables: TableOptions) -> Plan:
+    """Join an instance with routes from another file, and judge them."""
+    from dynaroute.plans import Plan, read_plan, read_routes
+
+    known = read_plan(source) if holds_plan(source) else None
+    instance = tables.read(source) if known is None else known.instance
+    plan = Plan(instance, read_routes(routes, instance), {} if known is None else known.ways)
+    for fault in (*(f"{left_out.stop.label} is not served." for left_out in plan.unserved), *plan.faults):
+        print_note(fault)
+    return plan
+
+
+def _write_plan(plan: Plan, target: Path) -> None:
     """Write a plan, or only its problem or routes, depending on the format."""
     from dynaroute.formats import WRITABLE_INSTANCE_SUFFIXES, write
-    from dynaroute.plans import PLAN_SUFFIXES, read_plan, write_plan, write_sheets
+    from dynaroute.plans import PLAN_SUFFIXES, write_plan, write_sheets
 
-    plan = read_plan(source)
     parts = [suffix for suffix in WRITABLE_INSTANCE_SUFFIXES if suffix not in PLAN_SUFFIXES]
     if target.is_dir() or not target.suffix:
         refuse_missing_folder(target)

@@ -11,8 +11,8 @@ from dynaroute.plans.files.links import SERVICES, list_links
 from dynaroute.plans.files.sheet import (
     SheetColumn,
     describe_further,
-    list_sheet_cells,
     list_sheet_columns,
+    list_sheet_rows,
     list_unserved_cells,
     list_unserved_columns,
 )
@@ -45,6 +45,7 @@ thead th { border-bottom: 2px solid #1c1f24; font-size: .85rem; }
 .done { width: 1.6rem; }
 .done span { display: inline-block; width: .9rem; height: .9rem; border: 1.5px solid #1c1f24; border-radius: 2px; }
 svg { max-width: 100%; height: auto; border: 1px solid #c9ccd1; border-radius: 4px; }
+svg.code { border: 0; }
 .links { font-size: .85rem; }
 a { color: #1d4f91; }
 .warning { margin: 0 0 1rem; padding: .6rem .8rem; border: 2px solid {red}; border-radius: 4px; break-inside: auto; }
@@ -167,8 +168,8 @@ def _stop_table(plan: Plan, route: PlannedRoute) -> str:
     columns = list_sheet_columns(plan)
     done = '<td class="done"><span></span></td>'
     rows = [
-        _make_rows(columns, list_sheet_cells(plan, stop), describe_further(plan, stop), (done, "<td></td>"))
-        for stop in route.places
+        _make_rows(columns, cells, "" if stop is None else describe_further(plan, stop), (done, "<td></td>"))
+        for cells, stop in list_sheet_rows(plan, route)
     ]
     return _make_table(columns, rows, '<th scope="col">Done</th>')
 
@@ -212,7 +213,16 @@ def _links(plan: Plan, route: PlannedRoute) -> str:
             for first, last, address in parts
         ]
         lines.append(f'<p class="links">{escape(service.name)}: {", ".join(anchors)}</p>')
-    return "\n".join(lines)
+    codes = [_draw_qr(address) for _, _, address in list_links(plan, route, SERVICES[0])]
+    return "\n".join([*lines, f'<p class="codes">{"".join(codes)}</p>'])
+
+
+def _draw_qr(address: str) -> str:
+    """Draw a QR code of a link as SVG, for the driver's telephone."""
+    import segno
+
+    svg: str = segno.make(address, error="l").svg_inline(scale=2, border=2, omitsize=False)
+    return svg.replace("<svg ", '<svg class="code" role="img" aria-label="QR code of the map" ', 1)
 
 
 def _end(stop: int, route: PlannedRoute | None = None) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,8 +13,8 @@ from dynaroute.plans.files.links import SERVICES, list_links
 from dynaroute.plans.files.sheet import (
     SheetColumn,
     describe_further,
-    list_sheet_cells,
     list_sheet_columns,
+    list_sheet_rows,
     list_unserved_cells,
     list_unserved_columns,
 )
@@ -32,6 +33,9 @@ _PADDING = 0.8  # millimetres around the text of a cell
 _SPARE = 1.5  # extra millimetres, so that a text that just fits is not broken
 _WIDEST_WORD = 34.0  # millimetres; longer words are broken
 _MAP_WIDTH = 0.7  # of the page
+_MAP_EDGE, _LINE = 8.0, 5.0  # millimetres below a map, and of a line of text
+_SMALLEST_MAP = 0.4  # of its usual size
+_QR, _QR_STEP = 30.0, 34.0  # millimetres
 _LONGEST_CELL = 200  # characters
 _POINTS = 72 / 25.4  # per millimetre
 _NO_DATE = datetime(1980, 1, 1, tzinfo=UTC)  # the same plan makes the same file
@@ -97,25 +101,68 @@ def _begin_page(document: FPDF, plan: Plan, heading: str, facts: str, colour: tu
 
 def _add_sheet(document: FPDF, plan: Plan, route: PlannedRoute) -> None:
     _begin_page(document, plan, route.called, describe_route(plan, route))
-    _add_map(document, plan, (route.number,))
-    _add_table(
-        document, plan, list_sheet_columns(plan), [(list_sheet_cells(plan, stop), stop) for stop in route.places]
-    )
-    _add_links(document, plan, route)
+    columns, rows = list_sheet_columns(plan), list_sheet_rows(plan, route)
+    parts = list_links(plan, route, SERVICES[0]) if plan.has_degrees else []
+    room = document.h - document.b_margin - document.get_y() - _measure_table(document, plan, columns, rows)
+    top = document.get_y()
+    _add_map(document, plan, (route.number,), room - _MAP_EDGE - _LINE * len(parts))
+    for number, (_, _, address) in enumerate(parts[: int((document.get_y() - top) // _QR_STEP)]):
+        _draw_qr(document, address, top + number * _QR_STEP)
+    _add_table(document, plan, columns, rows)
+    _add_links(document, parts, route)
 
 
-def _add_map(document: FPDF, plan: Plan, routes: tuple[int, ...] | None = None) -> None:
-    """Add a map of some routes, or of all; nothing without coordinates."""
+def _add_map(document: FPDF, plan: Plan, routes: tuple[int, ...] | None = None, room: float | None = None) -> None:
+    """Add a map of some routes, or of all; nothing without coordinates. It is smaller if that saves a page."""
     sketch = sketch_plan(plan, routes, width=_MAP_WIDTH * document.epw * _POINTS)
     if sketch is None:
         return
+    share = 1.0 if room is None else room * _POINTS / sketch.height
+    if _SMALLEST_MAP <= share < 1.0:
+        sketch = sketch_plan(plan, routes, width=share * _MAP_WIDTH * document.epw * _POINTS) or sketch
     if document.get_y() + sketch.height / _POINTS > document.h - document.b_margin:
         document.add_page()
     _draw(document, sketch)
 
 
+def _draw_qr(document: FPDF, address: str, top: float) -> None:
+    """Draw a QR code of a link at the right edge of the page, for the driver's telephone."""
+    import segno
+
+    code = list(segno.make(address, error="l").matrix)
+    size = _QR / len(code)
+    left = document.w - document.r_margin - _QR
+    document.set_fill_color(*_INK)
+    for row, line in enumerate(code):
+        for column, is_dark in enumerate(line):
+            if is_dark:
+                document.rect(left + column * size, top + row * size, size, size, style="F")
+
+
+def _measure_table(
+    document: FPDF,
+    plan: Plan,
+    columns: Sequence[SheetColumn],
+    rows: Sequence[tuple[list[str], PlannedStop | None]],
+) -> float:
+    """Estimate the height of a table in millimetres."""
+    document.set_font(_FONT, "", 9)
+    cells = [[column.heading for column in columns], *(list(map(_cut, each)) for each, _ in rows)]
+    widths = _fit_columns(document, cells, [column.is_number for column in columns])
+    lines = sum(
+        max(
+            math.ceil(document.get_string_width(cell) / (width - 2 * _PADDING))
+            for cell, width in zip(each, widths, strict=True)
+        )
+        or 1
+        for each in cells
+    )
+    further = sum(stop is not None and bool(describe_further(plan, stop)) for _, stop in rows)
+    return _LINE * (lines + further) + 2 * _PADDING * (len(cells) + further)
+
+
 def _add_table(
-    document: FPDF, plan: Plan, columns: Sequence[SheetColumn], places: Sequence[tuple[list[str], PlannedStop]]
+    document: FPDF, plan: Plan, columns: Sequence[SheetColumn], places: Sequence[tuple[list[str], PlannedStop | None]]
 ) -> None:
     """Add a list of places, each with its cells."""
     from fpdf.enums import CellBordersLayout
@@ -169,13 +216,14 @@ def _cut(text: str) -> str:
     return text if len(text) <= _LONGEST_CELL else f"{text[:_LONGEST_CELL]}…"
 
 
-def _add_links(document: FPDF, plan: Plan, route: PlannedRoute) -> None:
-    if not plan.has_degrees:
+def _add_links(document: FPDF, parts: Sequence[tuple[int, int, str]], route: PlannedRoute) -> None:
+    """Add links to a map service, one for each part of a route."""
+    if not parts:
         return
     document.ln(2)
     document.set_font(_FONT, "", 8)
     document.set_text_color(29, 79, 145)
-    for first, last, address in list_links(plan, route, SERVICES[0]):
+    for first, last, address in parts:
         text = f"{SERVICES[0].name}: {'depot' if first == 0 else f'stop {first}'} to "
         text += "depot" if route.end is not None and last == route.end.number else f"stop {last}"
         document.cell(text=text, link=address, new_x="LMARGIN", new_y="NEXT", h=4.5)

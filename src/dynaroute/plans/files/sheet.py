@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import NamedTuple
 
 from dynaroute.base.display import show_length
 from dynaroute.plans.files.words import describe_window, show_minute
-from dynaroute.plans.plan import Plan, PlannedStop, UnservedStop
+from dynaroute.plans.plan import Plan, PlannedRoute, PlannedStop, UnservedStop
 
 # other columns of the file that get a column on the sheet
 _MOST_COLUMNS, _MOST_BESIDE_TIMES = 4, 2
@@ -22,12 +23,28 @@ class SheetColumn(NamedTuple):
 def list_sheet_columns(plan: Plan) -> list[SheetColumn]:
     """List the columns: the place, other columns of the file, times and amounts."""
     times = ["Arrival", "Leave"] if plan.has_times else []
-    amounts = (SheetColumn(text, True) for text in (*times, "Demand", "Load", "Distance"))
+    amounts = (SheetColumn(text, True) for text in (*times, "Demand", "On board", "Distance"))
     return [SheetColumn("Stop", True), *_list_place_columns(plan), *amounts]
 
 
-def list_sheet_cells(plan: Plan, stop: PlannedStop) -> list[str]:
-    """List the cells of one stop, or of the depot at the start or end of a route."""
+def list_sheet_rows(plan: Plan, route: PlannedRoute) -> list[tuple[list[str], PlannedStop | None]]:
+    """List the rows of a route, each with its stop: the depot, customers, reloads, and breaks, which have no stop."""
+    rows: list[tuple[list[str], PlannedStop | None]] = []
+    for position, stop in enumerate(route.places):
+        rows.append((_list_cells(plan, stop, route.load - stop.load), stop))
+        rows += [(_list_break_cells(plan, *times), None) for *times, after in route.breaks if after == position]
+    return rows
+
+
+def _list_break_cells(plan: Plan, start: float, end: float) -> list[str]:
+    """List the cells of a break."""
+    columns = [column.heading for column in list_sheet_columns(plan)]
+    cells = {"Stop": "Break", "Arrival": show_minute(plan, start), "Leave": show_minute(plan, end)}
+    return [cells.get(column, "") for column in columns]
+
+
+def _list_cells(plan: Plan, stop: PlannedStop, remaining: int | Decimal) -> list[str]:
+    """List the cells of one stop, or of the depot at the start or end of a route, with what is left on board."""
     is_depot = not stop.is_customer
     depot = "Start" if stop.number == 0 else "Reload" if stop.is_reload else "End"
     return [
@@ -35,7 +52,7 @@ def list_sheet_cells(plan: Plan, stop: PlannedStop) -> list[str]:
         *_list_place_cells(plan, stop),
         *([show_minute(plan, stop.arrival), show_minute(plan, stop.leave)] if plan.has_times else []),
         "" if is_depot else _describe_amount(stop),
-        stop.on_board or str(stop.load),
+        stop.on_board or str(remaining),
         show_length(stop.distance, plan.instance.unit),
     ]
 

@@ -18,7 +18,7 @@ from dynaroute.problem.solution import Solution
 
 Cell = str | int | float
 
-_TIMES = ("arrival", "start", "leave")
+TIMES = ("arrival", "start", "leave")
 
 # What stands in the column of routes, instead of a number, in the rows before the first route.
 NOT_SERVED, FAULT = "not served", "fault"
@@ -33,6 +33,7 @@ class NamedStop(NamedTuple):
     stop: int
     id: str
     where: Where
+    vehicle: str = ""
 
 
 def list_columns(plan: Plan) -> list[str]:
@@ -40,7 +41,7 @@ def list_columns(plan: Plan) -> list[str]:
     name = ["name"] if plan.name_column is not None else []
     reason = ["reason"] if _needs_reasons(plan) else []
     vehicle = ["vehicle"] if _names_vehicles(plan) else []
-    times = list(_TIMES) if plan.has_times else []
+    times = list(TIMES) if plan.has_times else []
     ours = ["route", *vehicle, "stop", "id", *name, *reason, "demand", "load", distance_column(plan), *times]
     return [*ours, *(f"{column} (file)" if column in ours else column for column in plan.detail_columns)]
 
@@ -72,7 +73,7 @@ def _make_row(plan: Plan, route: PlannedRoute | None, stop: PlannedStop, reason:
         ours.append(reason)
     ours.append(_as_cell(stop.demand))
     ours += ["", ""] if route is None else [_as_cell(stop.load), table_distance(plan, stop.distance)]
-    times = [show_time(plan, getattr(stop, column)) for column in _TIMES] if plan.has_times else []
+    times = [show_time(plan, getattr(stop, column)) for column in TIMES] if plan.has_times else []
     details = [stop.details.get(column, "") for column in plan.detail_columns]
     return [*ours, *times, *details]
 
@@ -139,6 +140,12 @@ def list_named_stops(rows: Sequence[Sequence[Cell | None]]) -> list[NamedStop]:
             remedy="Give a file that dynaroute solve --out wrote, or a .sol or .json file.",
         )
     places = [header.index(column) for column in ("route", "stop", "id")]
+    named = header.index("vehicle") if "vehicle" in header else len(header)
+    of_routes = {  # rows of the depot say which vehicle drives; rows that were moved may still name another
+        _text_of(row[places[0]]).strip(): _text_of(row[named]).strip()
+        for row in rows[:0:-1]
+        if max(named, *places) < len(row) and not _text_of(row[places[2]]).strip()
+    }
     stops: list[NamedStop] = []
     for line, row in enumerate(rows[1:], start=2):
         route, stop, name = (row[place] if place < len(row) else None for place in places)
@@ -149,7 +156,10 @@ def list_named_stops(rows: Sequence[Sequence[Cell | None]]) -> list[NamedStop]:
         if _text_of(route).strip() == NOT_SERVED:
             stops.append(NamedStop(None, 0, text, where))
         else:
-            stops.append(NamedStop(_read_number(route, line, "route"), _read_number(stop, line, "stop"), text, where))
+            own = _text_of(row[named]).strip() if named < len(row) else ""
+            vehicle = of_routes.get(_text_of(route).strip()) or own
+            numbers = _read_number(route, line, "route"), _read_number(stop, line, "stop")
+            stops.append(NamedStop(*numbers, text, where, vehicle))
     return stops
 
 
@@ -158,6 +168,11 @@ def group_stops(stops: Sequence[NamedStop]) -> list[list[NamedStop]]:
     if not stops:
         raise FormatError.about("stop", "there are no stops.", "Give one row per stop.")
     routes: dict[int, list[NamedStop]] = {}
+    taken: dict[tuple[int | None, int], NamedStop] = {}
+    for stop in stops:
+        if stop.route is not None and (other := taken.setdefault((stop.route, stop.stop), stop)) is not stop:
+            message = f"stop {stop.stop} of route {stop.route} is both {shorten(other.id)} and {shorten(stop.id)}."
+            raise FormatError(message, where=stop.where, remedy="Number the stops of each route in their order.")
     for stop in sorted((stop for stop in stops if stop.route is not None), key=lambda stop: (stop.route, stop.stop)):
         assert stop.route is not None
         routes.setdefault(stop.route, []).append(stop)
@@ -176,7 +191,15 @@ def number_stops(stops: Sequence[NamedStop], instance: Instance) -> Solution:
     for stop in stops:
         if find(stop.id) is None:
             raise make_unknown_error(stop.id, stop.where)
-    return Solution(tuple(tuple(find(stop.id) or 0 for stop in route) for route in group_stops(stops)))
+    groups = group_stops(stops)
+    vehicles = [{stop.vehicle for stop in route} for route in groups]
+    for names, route in zip(vehicles, groups, strict=True):
+        if len(names) > 1:
+            message = f"route {route[0].route} has several vehicles: {show_list(sorted(names))}."
+            raise FormatError(message, where=route[0].where, remedy="Write the same vehicle in all its rows.")
+    named = tuple(names.pop() for names in vehicles)
+    routes = tuple(tuple(find(stop.id) or 0 for stop in route) for route in groups)
+    return Solution(routes, vehicle_names=named if named and all(named) else None)
 
 
 def find_by_id(instance: Instance) -> Callable[[str], int | None]:

@@ -7,8 +7,6 @@ from dynaroute.formats.json.document import read_number, require_list, require_o
 from dynaroute.problem.instance import Instance
 from dynaroute.roads.source import Ways
 
-__all__ = ["list_ways", "read_ways"]
-
 _DECIMALS = 6  # of a degree: ten centimetres
 _LARGEST = (90.0, 180.0)
 

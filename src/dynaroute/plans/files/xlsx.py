@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,7 @@ from dynaroute.formats.tables.cells.cells import Grid
 from dynaroute.formats.tables.cells.workbook import cut_workbook
 from dynaroute.plans.files.table import (
     NOT_SERVED,
+    TIMES,
     Cell,
     NamedStop,
     distance_column,
@@ -21,8 +23,9 @@ from dynaroute.plans.files.table import (
     number_stops,
     table_distance,
 )
+from dynaroute.plans.files.words import show_time
 from dynaroute.plans.files.xml_text import xml_text
-from dynaroute.plans.plan import Plan
+from dynaroute.plans.plan import Plan, PlannedRoute
 from dynaroute.plotting.colours import RED
 from dynaroute.problem.instance import Instance
 from dynaroute.problem.solution import Solution
@@ -31,6 +34,8 @@ if TYPE_CHECKING:
     from openpyxl.worksheet.worksheet import Worksheet
 
 _WIDEST = 40  # letters of a column
+_ROUTE_TIMES = ("departure", "end", "hours")
+_CLOCK = re.compile(r"([0-9]{2,}):([0-9]{2})(?::([0-9]{2}))?")
 
 
 def format_xlsx_plan(plan: Plan) -> bytes:
@@ -43,16 +48,32 @@ def format_xlsx_plan(plan: Plan) -> bytes:
     stops.title = "Stops"
     warnings = len(plan.unserved) + len(plan.faults)
     _fill(stops, [list_columns(plan), *list_rows(plan)], warnings)
-    left_out: list[list[Cell]] = [[NOT_SERVED, len(plan.unserved), "", ""]] if plan.unserved else []
-    routes: list[list[Cell]] = [
-        [route.number, len(route.stops), plain_number(route.load), table_distance(plan, route.length)]
-        for route in plan.routes
-    ]
-    header: list[Cell] = ["route", "stops", "load", distance_column(plan)]
+    left_out: list[list[Cell]] = [[NOT_SERVED, len(plan.unserved)]] if plan.unserved else []
+    routes = [_describe_route(plan, route) for route in plan.routes]
+    header: list[Cell] = ["route", "stops", "load", distance_column(plan), "vehicle", "capacity"]
+    header += list(_ROUTE_TIMES) if plan.has_times else []
+    left_out = [[*row, *[""] * (len(header) - len(row))] for row in left_out]
     _fill(book.create_sheet("Routes"), [header, *left_out, *routes], len(left_out))
     content = BytesIO()
     book.save(content)
     return content.getvalue()
+
+
+def _describe_route(plan: Plan, route: PlannedRoute) -> list[Cell]:
+    load, capacity = plain_number(route.load), plain_number(route.capacity)
+    length = table_distance(plan, route.length)
+    row: list[Cell] = [route.number, len(route.stops), load, length, route.vehicle, capacity]
+    if not plan.has_times:
+        return row
+    start, last = route.start.leave or 0.0, route.places[-1]
+    end = (last.leave if route.end is None else last.arrival) or start
+    return [*row, show_time(plan, start), show_time(plan, end), round((end - start) / 3600, 2)]
+
+
+def _find_clock(text: str) -> float | None:
+    """The share of a day that a clock time is, as spreadsheets count times; None for other texts."""
+    parts = _CLOCK.fullmatch(text)
+    return None if parts is None else (int(parts[1]) * 60 + int(parts[2])) / 1440 + int(parts[3] or 0) / 86400
 
 
 def _fill(sheet: Worksheet, rows: Sequence[Sequence[Cell]], warnings: int) -> None:
@@ -60,9 +81,13 @@ def _fill(sheet: Worksheet, rows: Sequence[Sequence[Cell]], warnings: int) -> No
     from openpyxl.styles import Alignment, Font
     from openpyxl.utils import get_column_letter
 
+    times = {index for index, heading in enumerate(rows[0], start=1) if heading in (*TIMES, *_ROUTE_TIMES)}
     for line, row in enumerate(rows, start=1):
         for column, value in enumerate(row, start=1):
             cell: Any = sheet.cell(line, column)
+            if column in times and isinstance(value, str) and (share := _find_clock(value)) is not None:
+                cell.value, cell.number_format = share, "hh:mm" if share < 1 else "[h]:mm"
+                continue
             cell.value = xml_text(value) if isinstance(value, str) else value
             if isinstance(value, str):
                 cell.data_type = "s"  # openpyxl would make a formula of text that starts with "="

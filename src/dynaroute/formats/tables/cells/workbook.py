@@ -296,14 +296,18 @@ def _gather(sheet: Any, marks: SheetMarks) -> Grid:
 
 
 def _read_cell(cell: Any) -> tuple[str, Kind]:
-    """The text of a cell as the spreadsheet shows it, and its kind."""
-    value = cell.value
+    text, kind = read_value(cell.value, cell.number_format or "")
+    return text, "error" if cell.data_type == "e" else kind
+
+
+def read_value(value: Any, style: str = "") -> tuple[str, Kind]:
+    """The text of a value as a spreadsheet shows it, in this number format, and its kind."""
     if value is None:
         return "", "text"
     if isinstance(value, bool):
         return str(value).upper(), "truth"
     if isinstance(value, int | float):
-        return _show_number(value, cell.number_format or "")
+        return _show_number(value, style)
     if isinstance(value, datetime.datetime):
         if value.time() == datetime.time():
             return value.date().isoformat(), "date"
@@ -314,7 +318,7 @@ def _read_cell(cell: Any) -> tuple[str, Kind]:
         return _show_time(value.hour * 3600 + value.minute * 60 + value.second), "time"
     if isinstance(value, datetime.timedelta):
         return _show_time(round(value.total_seconds())), "time"
-    return str(value).strip(), "error" if cell.data_type == "e" else "text"
+    return str(value).strip(), "text"
 
 
 def _show_number(value: float, style: str) -> tuple[str, Kind]:
