@@ -27,8 +27,6 @@ from dynaroute.model.pointer import PointerNetwork
 from dynaroute.model.policy import Policy
 from dynaroute.model.rules import SegmentRules
 
-__all__ = ["FUSED_KINDS", "PackedWeights", "construct_fused", "is_supported"]
-
 FUSED_KINDS = ("AM-D", "AM", "RL")  # the kinds of policy that kernels support
 
 _LARGEST_TILE = 128

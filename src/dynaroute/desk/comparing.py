@@ -8,8 +8,6 @@ from dataclasses import asdict, dataclass
 from dynaroute.desk.visits import PlanFigures, Visit, figure_plan, list_vehicles, list_visits
 from dynaroute.plans.plan import Plan
 
-__all__ = ["Comparison", "StopChange", "compare", "compare_by_name", "comparison_to_json"]
-
 _HALF_A_MINUTE = 30.0
 
 

@@ -16,8 +16,6 @@ from dynaroute.problem.fleet import TOLERANCE
 from dynaroute.problem.instance import Instance
 from dynaroute.problem.timetable import RouteSchedule, latest_end, schedule_route
 
-__all__ = ["PROMISE", "SimulatedDays", "SimulatedStop", "simulate", "simulation_to_json"]
-
 PROMISE = 0.95  # share of days on which a promised window is kept
 _STEP = 300.0  # windows are promised in steps of five minutes
 

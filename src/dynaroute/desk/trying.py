@@ -19,17 +19,6 @@ from dynaroute.problem.statements import NO_STATEMENTS, Statements
 from dynaroute.problem.unserved import explain_unserved
 from dynaroute.solving.solve import solve
 
-__all__ = [
-    "USUAL_SECONDS",
-    "SearchTime",
-    "Trial",
-    "TriedDays",
-    "fit_routes",
-    "trials_to_json",
-    "try_variants",
-    "what_if",
-]
-
 USUAL_SECONDS = 1.0
 
 

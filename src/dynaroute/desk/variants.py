@@ -16,17 +16,6 @@ from dynaroute.desk.visits import find_customer
 from dynaroute.problem.fleet import VehicleType
 from dynaroute.problem.instance import Instance
 
-__all__ = [
-    "Variant",
-    "Wishes",
-    "close_window",
-    "count_vehicles",
-    "drop_window",
-    "list_promises",
-    "list_variants",
-    "set_windows",
-]
-
 _COUNTS = re.compile(r"([0-9]{1,4})(?:\.\.+([0-9]{1,4}))?")
 _MOST_COUNTS = 50
 

@@ -15,19 +15,6 @@ from dynaroute.problem.instance import Instance
 from dynaroute.problem.solution import Solution, check
 from dynaroute.problem.timetable import RouteSchedule, schedule_route
 
-__all__ = [
-    "PlanFigures",
-    "Visit",
-    "describe_faults",
-    "figure_plan",
-    "find_customer",
-    "lateness_of",
-    "list_orders",
-    "list_schedules",
-    "list_vehicles",
-    "list_visits",
-]
-
 
 @dataclass(frozen=True)
 class Visit:

@@ -10,8 +10,6 @@ from dynaroute.kernels.arithmetic import native_tanh, tanh
 from dynaroute.kernels.rule_moves import RuleOffset
 from dynaroute.kernels.weight_layout import MatrixOffset, VectorOffset
 
-__all__ = ["embed", "embed_rules", "encode", "exp2", "find_tanh", "invert", "project"]
-
 # The layout of `PackedWeights`, as a kernel can read it.
 _KEY, _VALUE, _OUTPUT = (tl.constexpr(offset) for offset in (MatrixOffset.KEY, MatrixOffset.VALUE, MatrixOffset.OUTPUT))
 _FEED_FORWARD_IN = tl.constexpr(MatrixOffset.FEED_FORWARD_IN)

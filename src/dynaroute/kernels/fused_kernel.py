@@ -34,8 +34,6 @@ from dynaroute.kernels.fused_encoder import embed, embed_rules, encode, exp2, fi
 from dynaroute.kernels.rule_moves import RuleOffset, allows, describe_move, describe_state, drive, load_stop
 from dynaroute.kernels.weight_layout import MatrixOffset, VectorOffset
 
-__all__ = ["build_solutions"]
-
 # The layout of `PackedWeights`, as a kernel can read it.
 _SQUARE = tl.constexpr(MatrixOffset.KEY)
 _LAYER_MATRICES = tl.constexpr(MatrixOffset.LAYER)

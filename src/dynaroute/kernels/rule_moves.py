@@ -9,8 +9,6 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
-__all__ = ["RuleOffset", "allows", "describe_move", "describe_state", "drive", "load_stop"]
-
 _NEVER = tl.constexpr(1 << 30)
 
 

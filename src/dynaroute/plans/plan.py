@@ -18,8 +18,6 @@ from dynaroute.problem.timetable import RouteSchedule, schedule_route
 from dynaroute.problem.unserved import explain_unserved
 from dynaroute.roads.source import Ways
 
-__all__ = ["NEEDS_DEGREES", "Plan", "PlannedRoute", "PlannedStop", "UnservedStop", "require_degrees"]
-
 _Times = tuple[float | None, float | None, float | None]
 _NO_TIMES: _Times = (None, None, None)
 

@@ -18,8 +18,6 @@ from dynaroute.problem.fleet import TOLERANCE, VehicleType
 from dynaroute.problem.instance import Instance
 from dynaroute.problem.working_day import Break
 
-__all__ = ["RouteTask", "Timing", "list_loads", "node_bounds", "read_task", "split_trips", "time_route"]
-
 _Floats = NDArray[np.float64]
 _FEW = 2  # breaks after driving whose places are all tried; more are taken as late as possible
 

@@ -6,8 +6,6 @@ from collections.abc import Collection, Iterable
 
 from dynaroute.base.errors import UnsupportedError, Where
 
-__all__ = ["RULES", "refuse_other_rules"]
-
 RULES: dict[str, str] = {
     "dimensions": "loads of several dimensions",
     "pickups": "loads that are brought back",

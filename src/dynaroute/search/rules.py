@@ -10,8 +10,6 @@ from dynaroute.problem.rules import refuse_other_rules
 if TYPE_CHECKING:
     from dynaroute.problem.instance import Instance
 
-__all__ = ["SEARCHED_RULES", "RulesCode", "name_rules_code", "refuse_unsearched_rules"]
-
 # versions of the machine code: what a problem does not need is not compiled
 RulesCode = Literal[
     "rules",

@@ -33,16 +33,6 @@ if TYPE_CHECKING:
     from dynaroute.roads.source import RoadSource
     from dynaroute.solving.result import Result
 
-__all__ = [
-    "check_destinations",
-    "describe",
-    "list_route_files",
-    "print_notes",
-    "print_results",
-    "print_violations",
-    "write_results",
-]
-
 MOST_NOTES = 5
 LONGEST_TABLE = 40  # instances; a longer list is summarised
 

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from dynaroute.problem.instance import Instance
     from dynaroute.roads.source import RoadSource
 
-__all__ = ["FLEET_OPTIONS", "CapacityOption", "FleetWords", "IgnoreOption", "TableOptions", "takes_tables"]
-
 
 def _text_option(metavar: str, help: str, panel: str = "Tables") -> Any:
     return Annotated[str | None, option(metavar, help, panel)]

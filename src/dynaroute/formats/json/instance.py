@@ -79,15 +79,6 @@ from dynaroute.formats.text import one_line, read_rounding, shorten
 from dynaroute.problem.fleet import VehicleType
 from dynaroute.problem.instance import Instance
 
-__all__ = [
-    "format_json",
-    "format_json_set",
-    "instance_from_json",
-    "instance_to_json",
-    "parse_json",
-    "plan_instance_from_json",
-]
-
 _KEYS = frozenset(
     {
         "version",

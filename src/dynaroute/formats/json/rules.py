@@ -18,26 +18,6 @@ from dynaroute.formats.json.times import read_seconds, read_window
 from dynaroute.problem.instance import Instance
 from dynaroute.problem.places import Place
 
-__all__ = [
-    "AIMS",
-    "PER_HOUR",
-    "RULE_KEYS",
-    "SHIPMENT_KEYS",
-    "LoadAmounts",
-    "amount_to_json",
-    "expand_shipments",
-    "place_rules",
-    "read_amounts",
-    "read_dimensions",
-    "read_places",
-    "read_wishes",
-    "read_words",
-    "refuse_aims",
-    "scale_amounts",
-    "uses_rules",
-    "write_json_rules",
-]
-
 PER_HOUR = 3600.0  # prices in files are per hour, in instances per second
 _WORDS = {"skills": "skills", "vehicles": "vehicles_allowed", "not_vehicles": "vehicles_forbidden"}
 _LABELS = ("same_vehicle", "one_of", "not_together")

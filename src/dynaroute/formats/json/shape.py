@@ -15,8 +15,6 @@ from dynaroute.problem.instance import Instance
 from dynaroute.problem.profiles import Profile
 from dynaroute.problem.working_day import Balance, BalancedWork
 
-__all__ = ["read_shape", "shape_to_json"]
-
 
 def read_shape(document: Mapping[str, object], nodes: int) -> dict[str, Any]:
     """Read the fields of an instance about profiles and balance, without those that are not there.

@@ -19,8 +19,6 @@ from dynaroute.formats.text import one_line, shorten
 from dynaroute.problem.solution import Solution
 from dynaroute.problem.statements import StatedViolation, Statements
 
-__all__ = ["format_json_solution", "parse_json_solution", "pick_solution", "solution_from_json", "solution_to_json"]
-
 _KEYS = frozenset(
     {
         "routes",

@@ -25,8 +25,6 @@ from dynaroute.formats.text import shorten
 from dynaroute.problem.times import parse_time
 from dynaroute.roads.matrix import RoadMatrix
 
-__all__ = ["AllLegs", "Legs", "Matrix", "read_legs", "read_matrix"]
-
 Legs = tuple[Grid, str] | RoadMatrix  # a table with the path of its file, or what a routing service gave
 
 _BYTES_OF_LEG = 8

@@ -16,8 +16,6 @@ from dynaroute.formats.text import decode_text
 from dynaroute.roads.documents import parse_matrix
 from dynaroute.roads.matrix import RoadMatrix
 
-__all__ = ["SideTable", "cut_legs", "cut_side_table", "split_sheet"]
-
 SideTable = tuple[Grid, str]  # its cells, and the file's path
 
 

@@ -44,8 +44,6 @@ from dynaroute.formats.unsupported import find_request, is_descriptive
 from dynaroute.problem.details import Details
 from dynaroute.problem.instance import Instance
 
-__all__ = ["ReadingOptions", "find_stops_header", "has_header", "has_places", "parse_stops"]
-
 _GLOBE, _PLANE = ("lat", "lon"), ("x", "y")
 _WANTED = tuple(frozenset((*axes, "demand")) for axes in (_GLOBE, _PLANE, ("position",)))
 _STREETS = (  # as `simplify` writes them

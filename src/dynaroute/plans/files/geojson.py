@@ -17,8 +17,6 @@ from dynaroute.plans.plan import Plan, PlannedRoute, PlannedStop, UnservedStop, 
 from dynaroute.problem.instance import Instance
 from dynaroute.problem.solution import Solution
 
-__all__ = ["format_geojson", "list_geojson_stops", "parse_geojson"]
-
 _UNSERVED = "unserved"  # the kind of features that show customers on no route, and the member that lists them
 _DECIMALS = 7  # of a degree: a centimetre
 Position = list[float]

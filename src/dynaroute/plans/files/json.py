@@ -15,8 +15,6 @@ from dynaroute.plans.plan import Plan
 from dynaroute.problem.solution import check
 from dynaroute.problem.statements import OPEN_KINDS
 
-__all__ = ["format_json_plan", "parse_json_plan", "plan_from_json", "plan_to_json"]
-
 
 def parse_json_plan(text: str, *, source: str = "") -> Plan:
     """Read a plan.

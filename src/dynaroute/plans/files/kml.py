@@ -11,8 +11,6 @@ from dynaroute.plans.plan import Plan, PlannedRoute, PlannedStop, require_degree
 from dynaroute.plotting.colours import RED, colour_routes
 from dynaroute.problem.unserved import count_unserved
 
-__all__ = ["format_kml"]
-
 _NAMESPACE = "http://www.opengis.net/kml/2.2"
 _UNSERVED = "not-served"  # the style of customers on no route
 

@@ -14,8 +14,6 @@ from dynaroute.plotting.colours import colour_routes
 from dynaroute.plotting.plane import DrawnPlane, project, round_down, show_scale
 from dynaroute.problem.lengths import EARTH_RADIUS_METRES
 
-__all__ = ["PlanSketch", "ScaleBar", "SketchedRoute", "sketch_plan"]
-
 Point = tuple[float, float]
 
 _MARGIN = 14.0

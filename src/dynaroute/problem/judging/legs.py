@@ -10,8 +10,6 @@ from dynaroute.problem.fleet import VehicleType
 from dynaroute.problem.instance import Instance
 from dynaroute.problem.lengths import EARTH_RADIUS_METRES
 
-__all__ = ["list_nodes", "list_windows", "measure_leg", "measure_legs", "seconds_of_leg", "seconds_of_stop"]
-
 _Route = Sequence[int]
 
 

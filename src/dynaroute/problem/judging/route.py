@@ -13,8 +13,6 @@ from dynaroute.problem.judging.drive import Drive, drive_route, is_soft, price_t
 from dynaroute.problem.judging.legs import list_windows, measure_legs
 from dynaroute.problem.places import DEPOT
 
-__all__ = ["Violation", "find_peak_loads", "judge_route", "price_route"]
-
 _Route = Sequence[int]
 
 

@@ -14,8 +14,6 @@ from dynaroute.search.with_limits.problem import FleetProblem
 from dynaroute.search.with_limits.rules import DELIVERY, RELOAD
 from dynaroute.search.with_limits.state import AFTER, FIRST, KIND, FleetTours
 
-__all__ = ["drive_path", "write_path"]
-
 _LEG, _SECONDS, _BEGIN, _NODE = 0, 1, 2, 3  # columns of FleetTours.events
 _REST = -10  # a break after driving among events; one in a window is -1 minus its number
 _MOST_MASKS = 4  # sets of two breaks in windows

@@ -24,8 +24,6 @@ from dynaroute.search.with_limits.rules import (
     Rules,
 )
 
-__all__ = ["bound_price", "find_end_nodes", "list_sites", "read_day", "read_rules", "weigh_absence"]
-
 _Item = TypeVar("_Item", bound=Hashable)
 
 _SLACK = TOLERANCE / 4  # as for limits: `check` may sum in another order

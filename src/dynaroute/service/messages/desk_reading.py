@@ -17,8 +17,6 @@ from dynaroute.service.messages.reading import read_plan_of, read_request
 from dynaroute.service.messages.refusals import make_large_error
 from dynaroute.service.messages.sizes import ReadingLimits
 
-__all__ = ["ExplanationWanted", "WhatIfWanted", "read_explanation", "read_two_plans", "read_what_if"]
-
 
 @dataclass(frozen=True)
 class ExplanationWanted:

@@ -9,16 +9,6 @@ from pydantic import BaseModel, ConfigDict, Field
 from dynaroute.service.messages.request_schemas import EXAMPLE_INSTANCE, PlanSchema, Time
 from dynaroute.service.messages.response_schemas import ResponseSchema
 
-__all__ = [
-    "MOST_VARIANTS",
-    "CompareRequest",
-    "CompareResponse",
-    "ExplainRequest",
-    "ExplainResponse",
-    "WhatIfRequest",
-    "WhatIfResponse",
-]
-
 MOST_VARIANTS = 500
 
 EXAMPLE_VAN: dict[str, Any] = {"name": "van", "capacity": 10, "count": 3}

@@ -15,21 +15,6 @@ from dynaroute.problem.instance import LARGEST_INTEGER
 from dynaroute.problem.lengths import LONGEST_LENGTH
 from dynaroute.solving.options import DECLARATIONS, Decode, Improve
 
-__all__ = [
-    "EXAMPLE_INSTANCE",
-    "BodyOptions",
-    "CheckRequest",
-    "ConvertResponse",
-    "FileOptions",
-    "InsertRequest",
-    "InstanceSchema",
-    "OptionsSchema",
-    "PlanSchema",
-    "QueryOptions",
-    "SolveRequest",
-    "UploadRequest",
-]
-
 MOST_NEW_CUSTOMERS = 100
 _MOST_SAMPLES = 1_000_000
 _MOST_IGNORED, _LONGEST_NAME = 100, 200

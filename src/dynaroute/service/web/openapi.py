@@ -22,26 +22,6 @@ from dynaroute.service.messages.response_schemas import ErrorResponse, PlanError
 from dynaroute.service.settings import ServiceSettings
 from dynaroute.weights import shipped_models
 
-__all__ = [
-    "CHECK_BODY",
-    "COMPARE_BODY",
-    "CONVERT_BODY",
-    "EVENTS_ANSWER",
-    "EXPLAIN_BODY",
-    "EXPORT_ANSWER",
-    "EXPORT_BODY",
-    "INSERT_BODY",
-    "JOB_ANSWER",
-    "MEDIA_TYPES",
-    "METRICS_ANSWER",
-    "PREVIEW_BODY",
-    "SOLVE_BODY",
-    "WHAT_IF_BODY",
-    "WRONG_PLAN",
-    "describe_api",
-    "describe_failures",
-]
-
 _FAILURES = {
     400: "The body is not JSON, or not a form.",
     401: "The token is missing or wrong.",

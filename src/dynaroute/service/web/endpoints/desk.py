@@ -29,8 +29,6 @@ from dynaroute.service.web.endpoints.solving import READING_FAILURES, cancel_wit
 from dynaroute.service.web.openapi import COMPARE_BODY, EXPLAIN_BODY, WHAT_IF_BODY, WRONG_PLAN, describe_failures
 from dynaroute.service.work.service import Service
 
-__all__ = ["make_desk_router"]
-
 _SECONDS_PER_CUSTOMER = 0.01  # estimated, for the queue
 
 Wanted = TypeVar("Wanted")
