@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
-from policies import draw_instances
+from policies import SMALL_AMD, draw_instances, make_policy
 
+from dynaroute import weights
 from dynaroute.base.errors import UnsupportedError
+from dynaroute.model import Policy
 from dynaroute.problem.fleet import VehicleType
 from dynaroute.problem.instance import Instance
 from dynaroute.solving.choose import Approach, choose, choose_together
@@ -16,6 +19,7 @@ from dynaroute.solving.options import SolveOptions
 
 (PLAIN,) = draw_instances(30)
 LIMITED = replace(PLAIN, vehicles=(VehicleType(PLAIN.capacity, max_stops=6),))
+FAR = replace(PLAIN, vehicles=(VehicleType(PLAIN.capacity, max_distance=9.0),))
 MATRIX = Instance(None, PLAIN.demands, PLAIN.capacity, distances=PLAIN.distance_matrix)
 
 
@@ -117,3 +121,30 @@ def test_a_gpu_starts_from_the_policy_unless_told_otherwise() -> None:
 )
 def test_a_default_search_of_cores_starts_from_savings(settings: Any) -> None:
     assert choose_one(LARGE, device="cpu", **settings).start == "savings"
+
+
+class TestPolicyWithRules:
+    @pytest.fixture
+    def knowing(self, tmp_path: Path) -> str:
+        make_policy(replace(SMALL_AMD, rules=("distance",))).save_pretrained(tmp_path)
+        return str(tmp_path)
+
+    def test_a_policy_that_was_asked_for_builds_routes_with_the_rules_it_knows(self, knowing: str) -> None:
+        assert choose_one(FAR, model=knowing) == Approach("policy", knowing)
+        assert choose_one(FAR, model=Policy.from_pretrained(knowing)).start == "policy"
+
+    @pytest.mark.parametrize("instance", [LIMITED, replace(FAR, vehicles=(VehicleType(FAR.capacity, end="open"),))])
+    def test_rules_that_it_does_not_know_are_those_of_insertion(self, instance: Instance, knowing: str) -> None:
+        approach = choose_one(instance, model=knowing)
+        assert (approach.start, approach.model) == ("insertion", None)
+        assert approach.message
+
+    def test_a_search_starts_from_insertion(self, knowing: str) -> None:
+        assert choose_one(FAR, model=knowing, iterations=5).start == "insertion"
+
+    def test_insertion_competes_with_the_generalist_as_nobody_asked_for_it(
+        self, knowing: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        assert choose_one(FAR).start == "insertion"  # as long as no model that ships knows rules
+        monkeypatch.setattr(weights, "read_rules", lambda model: frozenset({"distance"}))
+        assert choose_one(FAR) == Approach("policy", "amd", is_compared=True)

@@ -3,14 +3,16 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from policies import SMALL_AM, draw_instances, make_policy
+from policies import SMALL_AM, SMALL_AMD, draw_instances, make_policy
 
-from dynaroute.base.errors import InstanceError, ModelError, OptionError
+from dynaroute.base.errors import InstanceError, ModelError, OptionError, UnsupportedError
 from dynaroute.batch import RouteBatch
+from dynaroute.draw.variants import VARIANTS, draw_variant_set
 from dynaroute.model import ModelCard
 from dynaroute.problem.instance import Instance
 from dynaroute.problem.solution import Solution
@@ -172,3 +174,18 @@ def test_best_known_costs_that_do_not_fit_are_refused(best: list[float]) -> None
         evaluate(draw_instances(9, 7), model="savings", best=best)
 
     assert caught.value.where.field == "best"
+
+
+def test_a_policy_with_rules_is_measured_where_there_are_windows(monkeypatch: pytest.MonkeyPatch) -> None:
+    policy = make_policy(replace(SMALL_AMD, rules=("windows",)))
+    instances = draw_variant_set(VARIANTS["vrptw"], 8, 20).instances()
+    evaluation = evaluate(instances, model=policy, augment=True)
+    assert evaluation.mean_length == pytest.approx(
+        statistics.fmean(result.cost for result in solve(instances, model=policy, augment=True))
+    )
+    judged = []
+    monkeypatch.setattr("dynaroute.study.evaluation.require_right", lambda *given: judged.append(given))
+    evaluate(instances, model=policy)
+    assert len(judged) == 20  # all of them
+    with pytest.raises(UnsupportedError, match="only handles capacities"):
+        evaluate(instances, model=policy, improve="2opt")

@@ -75,7 +75,7 @@ def build_by_policy(
 
     policy = load_policy(model, options.device)
     start = time.perf_counter()
-    batch = InstanceBatch.from_instances(instances)
+    batch = InstanceBatch.from_instances(instances, policy.config.rules)
     generator = torch.Generator().manual_seed(options.usual_seed)
     strategy = make_strategy(options)
     if observers.is_cancelled is None:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -42,7 +43,7 @@ class Approach:
     model
         The policy that builds them; None: none does.
     is_compared
-        Whether savings compete with the policy, because nobody asked for this policy.
+        Whether savings, or with limits insertion, compete with the policy, because nobody asked for this policy.
     is_together
         Whether a GPU searches all instances at once.
     machine_code
@@ -126,6 +127,8 @@ def _choose_one(instance: Instance, options: SolveOptions, is_started: bool) -> 
     is_asked = options.model not in ("auto", "savings")
     consequence = "the search starts from {}." if options.searches else "{} built the routes."
     if needs_limits(instance, options.objective if options.searches else None):
+        if (knowing := _find_policy_with_rules(instance, options)) is not None:
+            return Approach("policy", knowing, is_compared=not is_asked, machine_code=code)
         is_told = is_asked or (bool(options.given_decoding) and not options.searches)
         message = f"Policies and savings only handle capacities, so {consequence.format('insertion')}"
         return Approach("insertion", machine_code=code, message=message if is_told else "")
@@ -144,6 +147,29 @@ def _choose_one(instance: Instance, options: SolveOptions, is_started: bool) -> 
         message = "No trained model ships with this version, so savings built the routes."
         return Approach("savings", machine_code=code, message=message)
     return Approach("policy", model, is_compared=True, machine_code=code)
+
+
+def _find_policy_with_rules(instance: Instance, options: SolveOptions) -> str | Path | Policy | None:
+    """Find the policy that builds routes with windows and limits alone: the one asked for, or the generalist.
+
+    None if there is a search, for which insertion is as good a start, or if the policy does not know all the rules.
+    """
+    from dynaroute.weights import GENERALIST, read_rules, shipped_models
+
+    model = GENERALIST if options.model == "auto" else options.model
+    if options.searches or instance.coordinates is None or model == "savings":
+        return None
+    if isinstance(model, str | Path):
+        known = read_rules(model) if str(model) in shipped_models() or model != GENERALIST else frozenset()
+    else:
+        known = frozenset(model.config.rules)
+    if not known:
+        return None
+    from dynaroute.batch.rules import find_rules
+
+    with suppress(UnsupportedError):
+        return model if find_rules(instance) <= known else None
+    return None
 
 
 def _list_machine_code(instance: Instance, options: SolveOptions) -> list[MachineCode]:

@@ -40,6 +40,8 @@ def find_small_policy(instances: Sequence[Instance], model: object, options: Sol
 
     It builds small instances greedily, with a shipped AM-D and on no particular device.
     """
+    if not all(instance.is_plain for instance in instances):
+        return None
     if not isinstance(model, str) or model not in shipped_models() or options.device is not None:
         return None
     decoding = options.decoding

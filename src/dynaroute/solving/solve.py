@@ -17,7 +17,7 @@ from dynaroute.problem.impossible import refuse_impossible
 from dynaroute.problem.instance import Instance
 from dynaroute.problem.solution import Solution, check, refuse_violations
 from dynaroute.problem.statements import NO_STATEMENTS
-from dynaroute.search.improvers import IMPROVERS
+from dynaroute.search.improvers import IMPROVERS, needs_limits
 from dynaroute.search.rules import refuse_unsearched_rules
 from dynaroute.solving.building import (
     BuiltRoutes,
@@ -269,14 +269,24 @@ def _build_group(
     try:
         by_policy = _improve(_construct_by_policy(instances, approach.model, options, observers), options, observers)
     except OutOfTimeError:
-        built = construct_by_savings(instances, silent)
+        built = _build_rivals(instances, options, silent)
         return [replace(result, messages=result.messages or (_CANCELLED,)) for result in built]
     if not approach.is_compared:
         return by_policy
     # A policy can be far off on instances unlike its training, so it competes with savings. Improving both costs little
     # next to the policy, and the order may change.
-    by_savings = _improve(construct_by_savings(instances, silent), options, observers)
-    return [_better(*pair) for pair in zip(by_policy, by_savings, strict=True)]
+    rivals = _improve(_build_rivals(instances, options, silent), options, observers)
+    return [_better(*pair) for pair in zip(by_policy, rivals, strict=True)]
+
+
+def _build_rivals(instances: Sequence[Instance], options: SolveOptions, observers: Observers) -> list[Result]:
+    """Build routes without a policy: by insertion where there are limits, else by savings."""
+    plain = [instance for instance in instances if not needs_limits(instance, None)]
+    by_savings = iter(construct_by_savings(plain, observers))
+    return [
+        _construct_by_insertion(instance, (), options, observers) if needs_limits(instance, None) else next(by_savings)
+        for instance in instances
+    ]
 
 
 def _construct_by_insertion(

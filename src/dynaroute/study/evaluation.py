@@ -183,7 +183,8 @@ def _measure_policy(instances: Sequence[Instance], options: SolveOptions, observ
     began = time.perf_counter()
     routes = _improve(built, options)
     seconds = built.seconds + time.perf_counter() - began
-    some = _pick_some(len(instances))
+    # all of them where there are rules beyond capacity, which can be broken in more ways
+    some = _pick_some(len(instances)) if built.batch.rules is None else slice(None)
     for instance, solution in zip(instances[some], routes[some].to_solutions(built.batch[some]), strict=True):
         require_right(instance, solution)
     method = describe_method(Start.by_policy(built.model, options.decoding), options.improver, options.limit)
@@ -194,6 +195,11 @@ def _measure_policy(instances: Sequence[Instance], options: SolveOptions, observ
 def _improve(built: BuiltRoutes, options: SolveOptions) -> RouteBatch:
     if options.improver not in IMPROVERS:
         return built.routes
+    if built.batch.rules is not None:
+        raise UnsupportedError(
+            f"improve {options.improver!r} only handles capacities, not time windows, limits or vehicle types.",
+            remedy="Leave it out, or give a time limit.",
+        )
     return IMPROVERS[options.improver]().improve_tensors(built.batch, built.routes, threads=options.threads)
 
 

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, get_args
 
 import torch
 from torch import Tensor
 
 from dynaroute.base.stopping import Stopping
+from dynaroute.base.vocabulary import PolicyRule
 from dynaroute.batch import InstanceBatch, RouteBatch
 from dynaroute.construct.choose import Chooser, Follow, MostLikely, Sample, StartAt, make_stream_keys
 from dynaroute.construct.eager import construct_eagerly, decide, log_probabilities
 from dynaroute.construct.fused import construct_fused, is_supported
-from dynaroute.model import Policy
+from dynaroute.model import Policy, PolicyConfig
 from dynaroute.model.encoder import AttentionLayer
 from dynaroute.model.packing import Packing
 from dynaroute.model.pointer import PointerConfig, PointerNetwork, score_plainly
@@ -23,7 +24,7 @@ from dynaroute.search.gpu.emulation import emulate, find_compiler
 from dynaroute.search.gpu.launches import LARGEST_SMALL
 from dynaroute.search.gpu.schedule import GeneticSettings, PopulationSettings
 from dynaroute.training.replay.replay import replay_log_probabilities, run_layer
-from dynaroute.training.step.instances import TrainingTask
+from dynaroute.training.step.instances import RuledTask, TrainingTask
 
 _TIE = 1e-5  # logits this close to each other, or inputs of ReLU this close to 0, may be decided by rounding
 SEARCHED = 64  # instances of each size for the search
@@ -224,6 +225,19 @@ def compare_all(policy: Policy, sizes: list[int], count: int, device: str) -> It
         if policy.config.normalisation == "tanh":
             yield from compare_layers(policy, batch, size)
         yield from compare_replay(policy, copies[: 8 * _SAMPLES], _SAMPLES, size)
+
+
+def compare_rules(size: int, count: int, device: str) -> Iterator[Comparison]:
+    """Compare construction and replay where instances have rules beyond capacity, each its own."""
+    config = PolicyConfig(layers=2, rules=get_args(PolicyRule), distance_bias=True, edge_scores=True)
+    policy = Policy(config, generator=torch.Generator().manual_seed(1)).to(device).eval()
+    task, generator = RuledTask(TrainingTask(size, (20 + size // 3,)), ("all",)), torch.Generator(device)
+    batch = task.draw(count, generator.manual_seed(size), first_key=0)
+    copies = batch[: -(-count // 2)].repeat_each(2)
+    streams = make_stream_keys(7, copies.keys, torch.arange(len(copies), device=device) % 2)
+    yield compare_routes(policy, batch, MostLikely(), size, "greedy routes with rules")
+    yield compare_routes(policy, copies, Sample(streams), size, "sampled routes with rules")
+    yield from compare_replay(policy, copies[:64], 2, size)
 
 
 def find_search_device(device: str) -> KernelDevice:

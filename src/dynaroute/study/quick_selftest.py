@@ -28,6 +28,7 @@ from dynaroute.study.kernel_comparisons import (
     compare_pointer_scores,
     compare_replay,
     compare_routes,
+    compare_rules,
     compare_search,
     find_search_device,
 )
@@ -133,12 +134,17 @@ def _compare_search(scope: Scope) -> Iterator[Comparison]:
     yield from compare_search(kernels, scope.large, -(-scope.count // 8))
 
 
+def _compare_rules(scope: Scope) -> Iterator[Comparison]:
+    yield from compare_rules(scope.small, scope.count, scope.device)
+
+
 # those that take longest first
 PARTS: dict[str, Callable[[Scope], Iterator[Comparison]]] = {
     "replay": _compare_replay,
     "sampled construction": _compare_sampled,
     "greedy construction": _compare_greedy,
     "construction of large instances": _compare_large,
+    "rules beyond capacity": _compare_rules,
     "search": _compare_search,
     "encoder's layers and pointer network": _compare_layers_and_pointer,
 }

@@ -25,6 +25,7 @@ from dynaroute.study.kernel_comparisons import (
     compare_all,
     compare_pointer_routes,
     compare_pointer_scores,
+    compare_rules,
     compare_search,
     find_search_device,
 )
@@ -75,6 +76,10 @@ def main() -> int:
         for title, policy in _make_policies(arguments.model, arguments.configurations):
             print(title)
             is_right &= _print_outcomes(compare_all(policy.to(device).eval(), sizes, arguments.count, device))
+        print("AM-D with rules beyond capacity, random parameters")
+        for size in sizes:
+            if size < _LARGEST_PLAIN:
+                is_right &= _print_outcomes(compare_rules(size, min(arguments.count, SEARCHED), device))
         print("RL, random numbers")
         for size in sizes:
             if size < _LARGEST_PLAIN:

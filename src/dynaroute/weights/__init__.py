@@ -13,7 +13,7 @@ from typing import Any
 
 from dynaroute.base.errors import ModelError
 
-__all__ = ["GENERALIST", "find_model", "nearest_shipped_model", "read_card", "shipped_models"]
+__all__ = ["GENERALIST", "find_model", "nearest_shipped_model", "read_card", "read_rules", "shipped_models"]
 
 GENERALIST = "amd"  # the model for all sizes and kinds
 _FOLDER = Path(__file__).parent
@@ -82,3 +82,15 @@ def read_card(name: str | Path) -> dict[str, Any]:
     """
     card: dict[str, Any] = json.loads((find_model(name) / "config.json").read_text(encoding="utf-8"))["card"]
     return card
+
+
+def read_rules(name: str | Path) -> frozenset[str]:
+    """Read which rules beyond capacity a model knows, without loading it.
+
+    Parameters
+    ----------
+    name
+        A shipped model's name, or a path.
+    """
+    description = json.loads((find_model(name) / "config.json").read_text(encoding="utf-8"))
+    return frozenset(description["policy"].get("rules", ()))

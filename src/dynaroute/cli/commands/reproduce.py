@@ -17,6 +17,7 @@ from dynaroute.study.reference_lengths import PUBLISHED_COUNT
 
 GENERALISATION = "Table of generalisation"
 OPTIMALITY = "Table of optima"
+_VARIANT_SET_COUNT = 1000
 _FIRST = 30  # instances whose optima are proven in seconds
 
 _Measured = tuple[str, dict[str, object]]  # tables in Markdown, and the same for JSON
@@ -37,6 +38,14 @@ def reproduce(
         switch(
             "--generalisation",
             "Instead, measure one model on the X set, XML100 and uniform sets of 200, 500 and 1000 customers.",
+            GENERALISATION,
+        ),
+    ] = False,
+    variants: Annotated[
+        bool,
+        switch(
+            "--variants",
+            "Instead, measure one model that knows rules beyond capacity on RouteFinder's sets, 50 and 100 customers.",
             GENERALISATION,
         ),
     ] = False,
@@ -68,8 +77,9 @@ def reproduce(
 
     This takes seconds on a GPU. On two CPU cores it takes most of an hour, or
     three minutes with --count 500. --generalisation shows how one model does on
-    very different instances; sets that are not given are left out. --exact
-    proves optima at n=20 by branch and cut and compares all methods with them.
+    very different instances; sets that are not given are left out. --variants
+    shows how one does with time windows, limits, open routes and backhauls, beside
+    published figures. --exact proves optima at n=20 by branch and cut and compares all methods with them.
     --lkh runs your own LKH3. Both use the first 30 instances of a size, or as
     many as --count says.
 
@@ -77,17 +87,20 @@ def reproduce(
       dynaroute reproduce --count 500
       dynaroute reproduce --into docs/results.md
       dynaroute reproduce --generalisation --x X --xml XML100
+      dynaroute reproduce --variants --model my-run
       dynaroute reproduce --exact --count 1000 --proofs optima.jsonl
     """
     measures_optimality = exact or lkh is not None
     if not measures_optimality:
         _refuse_without("--exact", prover=prover, proofs=proofs)
     if not (measures_optimality or generalisation):
-        _refuse_without("--generalisation", model=model, x=x, xml=xml)
+        _refuse_without("--generalisation", x=x, xml=xml, **({} if variants else {"model": model}))
     if measures_optimality:
         what, measure = "optima", partial(_measure_optimality, exact, prover, proofs, lkh, count, device)
     elif generalisation:
         what, measure = "generalisation", partial(_measure_generalisation, model, x, xml, count, device)
+    elif variants:
+        what, measure = "variants", partial(_measure_variants, model, count, device)
     else:
         what, measure = "tables", partial(_measure_tables, count or PUBLISHED_COUNT, kool, device)
 
@@ -156,6 +169,23 @@ def _measure_optimality(
         for (row, size), entry in measured.entries.items()
     ]
     document = {"count": measured.count, "entries": entries, "skipped": list(measured.skipped)}
+    return measured.to_markdown(), document
+
+
+def _measure_variants(model: str | None, count: int | None, device: str | None) -> _Measured:
+    from dynaroute.study.variant_sets import measure_variants
+
+    if count is not None and count != _VARIANT_SET_COUNT:
+        print_note(f"{count} instances are not the published sets, so lengths differ by chance.")
+    with show_work("starting") as progress:
+        measured = measure_variants(model, count, device or "auto", progress)
+    if measured.skipped:
+        print_note(f"{measured.model} does not know the rules of {', '.join(measured.skipped)}.")
+    entries = [
+        {"variant": each.name, "size": each.size, "length": each.length, "gap": each.gap, "seconds": each.seconds}
+        for each in measured.entries
+    ]
+    document = {"model": measured.model, "hardware": measured.hardware, "count": measured.count, "entries": entries}
     return measured.to_markdown(), document
 
 
