@@ -7,9 +7,9 @@ from fleet_problems import make_delivery_day
 
 from dynaroute.search.pacing import Pace
 from dynaroute.search.with_limits.annealing import FleetAnnealing, FleetSettings
-from dynaroute.search.with_limits.problem import FleetProblem, FleetRoutes
+from dynaroute.search.with_limits.problem import FleetRoutes, count_fewest_routes, price_routes, read_problem
 
-_PROBLEM = FleetProblem.from_instance(make_delivery_day(count=6))
+_PROBLEM = read_problem(make_delivery_day(count=6))
 _FEW_PLANS = FleetSettings(plans=3, child_iterations=4.0)
 
 
@@ -39,7 +39,7 @@ def test_its_price_is_that_of_its_routes() -> None:
     searcher = make_searcher()
     for _ in range(6):
         searcher.run(150, Pace(0.0, 1 / 900))
-        assert searcher.best_cost == _PROBLEM.price(searcher.best_routes)
+        assert searcher.best_cost == price_routes(_PROBLEM, searcher.best_routes)
 
 
 def test_who_is_halted_runs_no_more() -> None:
@@ -76,8 +76,8 @@ def test_what_was_found_is_kept_over_all_rounds() -> None:
 
 
 def test_vehicles_are_saved_one_by_one_until_no_fewer_could_hold_everything() -> None:
-    problem = FleetProblem.from_instance(make_delivery_day(), vehicles_first=True)
+    problem = read_problem(make_delivery_day(), vehicles_first=True)
     searcher = FleetAnnealing(problem, (), _FEW_PLANS, seed=1)
     before = len(searcher.best_routes)
     searcher.run(4000, Pace(0.0, 1 / 4000))
-    assert problem.fewest_routes <= len(searcher.best_routes) < before
+    assert count_fewest_routes(problem) <= len(searcher.best_routes) < before

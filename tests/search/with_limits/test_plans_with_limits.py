@@ -12,7 +12,7 @@ from dynaroute.search.core.random_numbers import make_random_state
 from dynaroute.search.pacing import Pace
 from dynaroute.search.with_limits.annealing import FleetAnnealing, FleetSettings
 from dynaroute.search.with_limits.plans import FleetPlans, PricedRoutes, cross_plans
-from dynaroute.search.with_limits.problem import FleetProblem
+from dynaroute.search.with_limits.problem import begin_routes, read_problem
 
 _STATE = make_random_state(0)
 
@@ -111,7 +111,7 @@ def test_who_tries_again_has_no_idle_children() -> None:
 
 
 def test_a_child_has_whole_routes_of_one_and_what_is_left_of_the_other() -> None:
-    problem = FleetProblem.from_instance(make_delivery_day(count=6))
+    problem = read_problem(make_delivery_day(count=6))
     mother, father = (FleetAnnealing(problem, (), FleetSettings(plans=1), seed=1, stream=stream) for stream in (1, 2))
     for parent in (mother, father):
         parent.run(300, Pace(0.0, 1 / 300))
@@ -129,13 +129,13 @@ def test_a_child_has_whole_routes_of_one_and_what_is_left_of_the_other() -> None
 def test_a_child_keeps_the_beginnings_of_routes() -> None:
     day = make_delivery_day(count=6)
     begun = replace(day.fleet[0], name="begun", count=1, beginning=(3, 5))
-    problem = FleetProblem.from_instance(replace(day, vehicles=(begun, *day.fleet)))
+    problem = read_problem(replace(day, vehicles=(begun, *day.fleet)))
     kind = next(kind for kind, stops in enumerate(problem.rules.beginnings) if stops.any())
-    assert problem.begin_routes(()) == ((kind, 3, 5),)
-    assert problem.begin_routes(((kind, 3, 5, 2), (1 - kind, 1))) == ((kind, 3, 5, 2), (1 - kind, 1))
-    assert problem.begin_routes(((1 - kind, 1, 3), (kind, 2))) == ((1 - kind, 1), (kind, 3, 5, 2))
+    assert begin_routes(problem, ()) == ((kind, 3, 5),)
+    assert begin_routes(problem, ((kind, 3, 5, 2), (1 - kind, 1))) == ((kind, 3, 5, 2), (1 - kind, 1))
+    assert begin_routes(problem, ((1 - kind, 1, 3), (kind, 2))) == ((1 - kind, 1), (kind, 3, 5, 2))
     mother, father = ((kind, 3, 5, 1, 2), (1 - kind, 4, 6)), ((kind, 3, 5, 6), (1 - kind, 1, 2, 4))
     state = make_random_state(0)
     for _ in range(50):
-        child = problem.begin_routes(cross_plans(mother, father, problem, state, most=7))
+        child = begin_routes(problem, cross_plans(mother, father, problem, state, most=7))
         assert [stops[:2] for own, *stops in child if own == kind] == [[3, 5]]

@@ -14,7 +14,7 @@ from dynaroute.base.stopping import OutOfTimeError
 from dynaroute.problem.fleet import VehicleType
 from dynaroute.problem.instance import Instance
 from dynaroute.problem.timetable import can_drive, measure_route
-from dynaroute.search.with_limits.problem import FleetProblem
+from dynaroute.search.with_limits.problem import count_fewest_routes, price_routes, read_problem
 
 _CLOCK = np.array([[0.0, 0.0], [0.0, 1.0], [0.0, 2.0], [0.0, 3.0]])
 
@@ -22,7 +22,7 @@ _CLOCK = np.array([[0.0, 0.0], [0.0, 1.0], [0.0, 2.0], [0.0, 3.0]])
 @settings(max_examples=60, deadline=None)
 @given(fleet_instances())
 def test_a_route_to_one_customer_is_priced_where_a_vehicle_can_drive_it(instance: Instance) -> None:
-    problem = FleetProblem.from_instance(instance)
+    problem = read_problem(instance)
     for customer in range(1, instance.size + 1):
         for kind, vehicle in enumerate(instance.fleet):
             price = problem.alone[customer, kind]
@@ -34,7 +34,7 @@ def test_a_route_to_one_customer_is_priced_where_a_vehicle_can_drive_it(instance
 def test_who_cannot_follow_somebody_in_time_is_not_listed() -> None:
     windows = np.array([[0.0, 100.0], [50.0, 51.0], [0.0, 5.0], [0.0, 100.0]])
     instance = Instance(_CLOCK, np.array([0, 1, 1, 1]), 3, windows=windows, speed=1.0)
-    problem = FleetProblem.from_instance(instance)
+    problem = read_problem(instance)
     assert problem.after[1].tolist() == [3, -1]
     assert problem.before[2].tolist() == [3, -1]
     assert problem.is_before[2, 1]
@@ -44,21 +44,21 @@ def test_who_cannot_follow_somebody_in_time_is_not_listed() -> None:
 def test_who_has_to_be_waited_for_is_less_near() -> None:
     windows = np.array([[0.0, 100.0], [0.0, 5.0], [60.0, 65.0], [0.0, 5.0]])
     instance = Instance(_CLOCK, np.array([0, 1, 1, 1]), 3, windows=windows, speed=1.0)
-    assert FleetProblem.from_instance(instance).neighbours[1].tolist() == [3, 2]
+    assert read_problem(instance).neighbours[1].tolist() == [3, 2]
 
 
 def test_the_way_back_of_open_routes_costs_nothing() -> None:
     types = VehicleType(3, "there and back"), VehicleType(3, "one way", end="open")
-    problem = FleetProblem.from_instance(Instance(_CLOCK, np.array([0, 1, 1, 1]), 3, vehicles=types))
+    problem = read_problem(Instance(_CLOCK, np.array([0, 1, 1, 1]), 3, vehicles=types))
     assert problem.cost(((0, 1, 2, 3),)) == 6.0
     assert problem.cost(((1, 1, 2, 3),)) == 3.0
 
 
 def test_a_customer_left_out_costs_more_than_any_plan_and_a_vehicle_more_than_any_way() -> None:
-    problem = FleetProblem.from_instance(make_delivery_day(), vehicles_first=True)
+    problem = read_problem(make_delivery_day(), vehicles_first=True)
     everybody = tuple((0, customer) for customer in range(1, problem.size + 1))
-    assert problem.price(everybody[1:]) > problem.price(everybody)
-    assert problem.price(((0, *range(1, problem.size + 1)),)) < problem.price(everybody)
+    assert price_routes(problem, everybody[1:]) > price_routes(problem, everybody)
+    assert price_routes(problem, ((0, *range(1, problem.size + 1)),)) < price_routes(problem, everybody)
 
 
 @pytest.mark.parametrize(
@@ -71,9 +71,9 @@ def test_a_customer_left_out_costs_more_than_any_plan_and_a_vehicle_more_than_an
 )
 def test_the_fewest_routes_hold_all_demand_and_all_stops(types: tuple[VehicleType, ...], fewest: int) -> None:
     instance = Instance(_CLOCK, np.array([0, 4, 4, 4]), 4, vehicles=types)
-    assert FleetProblem.from_instance(instance).fewest_routes == fewest
+    assert count_fewest_routes(read_problem(instance)) == fewest
 
 
 def test_it_gives_up_when_the_time_is_over() -> None:
     with pytest.raises(OutOfTimeError):
-        FleetProblem.from_instance(make_delivery_day(), is_time_up=lambda: True)
+        read_problem(make_delivery_day(), is_time_up=lambda: True)

@@ -21,13 +21,14 @@ from dynaroute.base.stopping import Stopping
 from dynaroute.problem.fleet import VehicleType
 from dynaroute.problem.instance import Instance
 from dynaroute.problem.solution import check
+from dynaroute.search.annealing.log import make_log
+from dynaroute.search.annealing.routes import make_tours
+from dynaroute.search.annealing.tours import KIND
 from dynaroute.search.rules import SEARCHED_RULES, RulesCode, name_rules_code, refuse_unsearched_rules
-from dynaroute.search.with_limits.problem import FleetProblem
-from dynaroute.search.with_limits.ruin import improve_kinds
+from dynaroute.search.with_limits.kinds import improve_kinds
+from dynaroute.search.with_limits.problem import read_problem
 from dynaroute.search.with_limits.saving import begin_saving, save_route
 from dynaroute.search.with_limits.search import make_tiny_instance, search_fleet
-from dynaroute.search.with_limits.state import KIND, make_fleet_log
-from dynaroute.search.with_limits.tours import make_fleet_tours
 
 _find_type: Any = numba.typeof
 _SUPPORT = Path(__file__).parents[2] / "support"
@@ -81,8 +82,8 @@ def test_a_search_needs_no_other_machine_code_than_what_is_loaded_in_advance() -
         if not instance.rules:
             continue
         code = name_rules_code(instance)
-        tiny = FleetProblem.from_instance(make_tiny_instance(code))
-        assert _find_type(FleetProblem.from_instance(instance)) == _find_type(tiny), chosen
+        tiny = read_problem(make_tiny_instance(code))
+        assert _find_type(read_problem(instance)) == _find_type(tiny), chosen
         compared.add(code)
     assert len(compared) >= 6
 
@@ -107,8 +108,8 @@ def test_changed_routes_exchange_their_vehicles_where_that_is_cheaper() -> None:
         3,
         vehicles=(VehicleType(3, "cheap", count=1), VehicleType(4, "dear", count=1, distance_cost=2.0)),
     )
-    problem = FleetProblem.from_instance(instance)
-    tours, log = make_fleet_tours(problem, ((0, 1), (1, 2))), make_fleet_log(problem.size)
+    problem = read_problem(instance)
+    tours, log = make_tours(problem, ((0, 1), (1, 2))), make_log(problem)
     begin_saving(log)
     save_route(tours, log, 0)
     save_route(tours, log, 1)

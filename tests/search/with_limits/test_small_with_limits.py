@@ -7,7 +7,8 @@ import pytest
 
 from dynaroute.problem.fleet import VehicleType
 from dynaroute.problem.instance import Instance
-from dynaroute.search.with_limits.problem import FleetProblem
+from dynaroute.search.core.problem import SearchProblem
+from dynaroute.search.with_limits.problem import read_problem
 from dynaroute.search.with_limits.small import find_best_of_all
 
 
@@ -23,9 +24,9 @@ class Clock:
         return self.looks > self._most
 
 
-def make_problem(size: int, *vehicles: VehicleType) -> FleetProblem:
+def make_problem(size: int, *vehicles: VehicleType) -> SearchProblem:
     points = np.random.default_rng(size).uniform(0, 100, (size + 1, 2))
-    return FleetProblem.from_instance(Instance(points, np.r_[0, np.ones(size, dtype=int)], 1, vehicles=vehicles))
+    return read_problem(Instance(points, np.r_[0, np.ones(size, dtype=int)], 1, vehicles=vehicles))
 
 
 def list_different(count: int) -> list[VehicleType]:

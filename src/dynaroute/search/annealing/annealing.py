@@ -8,11 +8,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dynaroute.search.annealing.ruin_recreate import Annealing, anneal, make_best, make_log
+from dynaroute.search.annealing.log import make_log
+from dynaroute.search.annealing.routes import make_tours, read_routes
+from dynaroute.search.annealing.ruin import Annealing
+from dynaroute.search.annealing.ruin_recreate import anneal, make_best
+from dynaroute.search.annealing.tours import AFTER
 from dynaroute.search.core.compiled import make_apart
 from dynaroute.search.core.problem import SearchProblem
 from dynaroute.search.core.random_numbers import make_random_state
-from dynaroute.search.core.tours import AFTER, make_tours, read_routes
 from dynaroute.search.pacing import Pace
 
 __all__ = ["AnnealingSettings", "RuinAndRecreate"]
@@ -75,7 +78,7 @@ class RuinAndRecreate:
         self._problem = problem
         self._settings = settings
         self._state = make_random_state(seed, stream)
-        self._log = make_log(problem.size)
+        self._log = make_log(problem)
         cost = problem.cost(routes)
         self._mean_leg = cost / (problem.size + len(routes)) if mean_leg is None else mean_leg
         self._done = done
@@ -103,7 +106,7 @@ class RuinAndRecreate:
     def adopt(self, routes: Sequence[Sequence[int]], cost: float) -> None:
         """Continue from another solution, at the same temperature."""
         self._tours = make_tours(self._problem, routes)
-        self._best = make_best(self._tours, cost)
+        self._best = make_best(self._tours, cost, self._problem)
         self._first_cost = cost
 
     def halt(self) -> None:
@@ -128,6 +131,7 @@ class RuinAndRecreate:
             ),
             self._done,
             self._done + count,
+            False,
             problem,
             self._halt,
         )

@@ -16,6 +16,7 @@ from dynaroute.problem.lengths import ROUNDING_CODES
 from dynaroute.search.core.compiled import compiled
 from dynaroute.search.core.legs import Distances, Globe, Plane, measure_legs, place_nodes
 from dynaroute.search.core.neighbours import grow_tree, list_nearest_points
+from dynaroute.search.with_limits.rules import NOTHING, OFF, Kinds, Rules, Switch
 
 __all__ = ["SearchProblem", "list_matrix_rows", "list_nearest"]
 
@@ -24,30 +25,75 @@ _POINTS_AT_ONCE = 500
 
 
 class SearchProblem(NamedTuple):
-    """A problem of M = n + 1 nodes for compiled code; node 0 is the depot.
+    """A problem of n customers for compiled code; node 0 is the depot.
+
+    There are M = n + 1 nodes. With limits there are N = n + 3, because the last two are ends of routes: the return to
+    the depot, and the end of an open route, which no distance or duration leads to. So the legs of all routes are
+    measured in the same way. What a problem does not need is an empty tuple, which compiled code knows by its type.
 
     Attributes
     ----------
     distances
-        For `measure_leg`: (M, M) leg lengths exactly as in the instance, or the nodes' positions.
+        For `measure_leg`: leg lengths exactly as in the instance, as a matrix, or the nodes' positions.
     demands
-        (M,) int64; the depot's is 0.
+        (M,) or (N,) int64; the depot's is 0.
     capacity
-        Capacity of a vehicle.
+        Capacity of a vehicle, the largest if there are several types.
     neighbours
-        (M, K) int32: the nearest customers of each node, nearest first, without itself and the depot. Ties go to the
-        lower number.
+        (M, K) or (N, K) int32: the nearest customers of each node, nearest first, without itself and the depot. Ties go
+        to the lower number.
+    durations
+        (N, N) seconds from the start of service at one node to the arrival at another. This and the next only with
+        limits.
+    earliest, latest
+        (N,) earliest and latest start of service.
+    kinds
+        The types of vehicles.
+    alone
+        (N, T) cost of a route of each type that serves only this customer; infinite if not allowed.
+    before, after
+        (N, P) int32: possible direct predecessors and successors of each customer, nearest first; -1 ends a list.
+    is_before
+        (N, N) whether the first node is in the list of predecessors of the second.
+    has_durations
+        Whether any type has a longest duration.
+    absence_price
+        Price of a customer that is not served: more than any plan costs.
+    vehicle_price
+        Price of a route; 0 unless the number of vehicles comes first.
+    rules
+        Further rules.
+    limited, paired, optional, driven, reloading
+        Whether there are windows, limits or several types of vehicles; shipments; customers who may be left out; rules
+        for which routes are driven stop by stop; and vehicles that load again.
     """
 
     distances: Distances
     demands: NDArray[np.int64]
     capacity: int
     neighbours: NDArray[np.int32]
+    durations: NDArray[np.float64] = NOTHING
+    earliest: NDArray[np.float64] = NOTHING
+    latest: NDArray[np.float64] = NOTHING
+    kinds: Kinds = NOTHING
+    alone: NDArray[np.float64] = NOTHING
+    before: NDArray[np.int32] = NOTHING
+    after: NDArray[np.int32] = NOTHING
+    is_before: NDArray[np.bool_] = NOTHING
+    has_durations: bool = False
+    absence_price: float = 0.0
+    vehicle_price: float = 0.0
+    rules: Rules = NOTHING
+    limited: Switch = OFF
+    paired: Switch = OFF
+    optional: Switch = OFF
+    driven: Switch = OFF
+    reloading: Switch = OFF
 
     @property
     def size(self) -> int:
         """Number of customers."""
-        return len(self.demands) - 1
+        return len(self.demands) - (3 if self.limited else 1)
 
     @classmethod
     def from_instance(
@@ -96,9 +142,14 @@ class SearchProblem(NamedTuple):
         return 2 * float(measure_legs(self.distances, np.zeros_like(nodes), nodes).max())
 
     def cost(self, routes: Sequence[Sequence[int]]) -> float:
-        """Measure routes, like `Solution.cost`."""
-        stops = np.array([stop for route in routes for stop in (0, *route)] + [0])
-        return math.fsum(measure_legs(self.distances, stops[:-1], stops[1:]))
+        """Measure routes, like `Solution.cost`; with limits, each starts with the number of its type of vehicle."""
+        legs: list[tuple[int, int]] = []
+        for route in routes:
+            kind, stops = (route[0], route[1:]) if self.limited else (0, route)
+            end = int(self.kinds.end_nodes[kind]) if self.limited else 0
+            legs.extend(zip((0, *stops), (*stops, end), strict=True))
+        origins, nodes = np.array(legs, dtype=np.int64).reshape(-1, 2).T.copy()
+        return math.fsum(measure_legs(self.distances, origins, nodes))
 
 
 def _measure_all(

@@ -1,5 +1,5 @@
-"""The search for windows, limits of routes, and several types of vehicles.
+"""What windows, limits of routes, several types of vehicles and further rules add to the search.
 
-Begin with `search`. `tours` holds the routes with their times, and checks time windows after every change. It may
-import `base`, `problem`, `search`, `search/core` and `search/annealing`.
+Begin with `search`. `times` checks time windows after every change. It may import `base`, `problem`, `search`,
+`search/core` and `search/annealing`.
 """

@@ -17,24 +17,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dynaroute.search.annealing.ruin_recreate import LEAST_GAIN, Annealing
+from dynaroute.search.annealing.log import LEAST_GAIN, make_log
+from dynaroute.search.annealing.routes import make_tours, read_routes
+from dynaroute.search.annealing.ruin import Annealing
+from dynaroute.search.annealing.ruin_recreate import anneal, make_best
+from dynaroute.search.annealing.tours import ABSENT, MOST
+from dynaroute.search.core.problem import SearchProblem
 from dynaroute.search.core.random_numbers import make_random_state
 from dynaroute.search.pacing import Pace
 from dynaroute.search.with_limits.plans import FleetPlans, PricedRoutes, cross_plans
-from dynaroute.search.with_limits.problem import FleetProblem, FleetRoutes
-from dynaroute.search.with_limits.ruin_recreate import anneal_fleet, make_fleet_best, settle
-from dynaroute.search.with_limits.state import (
-    ABSENT,
-    MOST,
-    make_fleet_log,
-)
-from dynaroute.search.with_limits.tours import (
-    add_prices_alone,
-    make_fleet_tours,
-    price_driving,
-    price_plan,
-    read_fleet_routes,
-)
+from dynaroute.search.with_limits.prices import add_prices_alone, price_driving, price_plan
+from dynaroute.search.with_limits.problem import FleetRoutes, begin_routes, count_fewest_routes, number_visits
+from dynaroute.search.with_limits.settling import settle
 
 __all__ = ["FleetAnnealing", "FleetSettings"]
 
@@ -123,7 +117,7 @@ class FleetAnnealing:
 
     def __init__(
         self,
-        problem: FleetProblem,
+        problem: SearchProblem,
         start: FleetRoutes,
         settings: FleetSettings,
         seed: int,
@@ -135,12 +129,11 @@ class FleetAnnealing:
         self._is_time_up = is_time_up
         self._settings = settings
         self._state = make_random_state(seed, stream)
-        self._log = make_fleet_log(problem.size)
-        self._best = make_fleet_best(problem.size)
+        self._log = make_log(problem)
         self._halt = np.zeros(1, dtype=np.int8)
         self._done = 0
         self._most = problem.size  # routes allowed
-        self._too_few = problem.fewest_routes - 1  # with so few routes, plans turned out much worse
+        self._too_few = count_fewest_routes(problem) - 1  # with so few routes, plans turned out much worse
         self._stages = _list_stages(settings, saves_vehicles=problem.vehicle_price > 0)
         self._turn = 0  # stages that are over
         self._newcomers = 0  # new plans to anneal before any are crossed again
@@ -211,7 +204,7 @@ class FleetAnnealing:
         fall = math.log(coolest / hottest)
         # for a plan that starts after millions of iterations, the temperature at iteration 0 would overflow
         origin = 0 if self._is_in_a_stage else self._begun
-        reached = anneal_fleet(
+        reached = anneal(
             self._tours,
             self._best,
             self._log,
@@ -222,8 +215,8 @@ class FleetAnnealing:
                 mean_removed=settings.mean_removed,
                 longest_string=settings.longest_string,
                 neighbours=settings.neighbours,
+                origin=origin,
             ),
-            origin,
             self._done,
             self._done + count,
             self._saves_vehicles,
@@ -313,7 +306,8 @@ class FleetAnnealing:
         self._begin(cross_plans(self._mother.routes, father.routes, self._problem, self._state, self._most), self._most)
 
     def _begin(self, routes: FleetRoutes, most: int) -> None:
-        self._tours = make_fleet_tours(self._problem, self._problem.begin_routes(routes), most)
+        self._tours = make_tours(self._problem, begin_routes(self._problem, routes), most)
+        self._best = make_best(self._tours, math.inf, self._problem)
         neighbours = self._settings.neighbours
         settle(self._tours, self._best, self._log, self._state, neighbours, self._problem, self._is_time_up)
         self._summed_price = math.nan  # price of its best version when it was last read
@@ -324,15 +318,15 @@ class FleetAnnealing:
 
     def _find_best(self) -> PricedRoutes:
         best = self._plans.best
-        if best.price < self._best.costs[2] * (1 - LEAST_GAIN):
+        if best.price < self._best.costs[1] * (1 - LEAST_GAIN):
             return best  # unchanged, and reading it again takes time
         return min(best, self._read_best(), key=lambda plan: plan.price)
 
     def _read_best(self) -> PricedRoutes:
         """The best version of the present plan, priced by its legs: the sum of all changes has rounding errors."""
-        if self._best.costs[2] != self._summed_price:
-            routes = self._problem.number_visits(read_fleet_routes(self._best.after, self._best.kinds))
-            self._summed_price = float(self._best.costs[2])
+        if self._best.costs[1] != self._summed_price:
+            routes = number_visits(self._problem, read_routes(self._best.after, self._best.kinds))
+            self._summed_price = float(self._best.costs[1])
             self._cooled = PricedRoutes(price_plan(self._problem, routes), routes)
         return self._cooled
 
@@ -342,7 +336,7 @@ class FleetAnnealing:
         """Every customer is served: keep this plan, then remove the route whose customers are easiest to place."""
         self._plans.keep(self._read_best())
         routes = self._read_best().routes
-        if len(routes) <= self._problem.fewest_routes:
+        if len(routes) <= count_fewest_routes(self._problem):
             stage = self._stages[self._turn]
             self._stages[self._turn] = stage._replace(ends=min(stage.ends, pace.progress(self._done)))
             return

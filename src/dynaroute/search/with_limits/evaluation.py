@@ -25,10 +25,12 @@ from dynaroute.search.with_limits.state import (
     SIZE,
     SPAN,
     FleetTours,
-    append_span,
+    is_end,
+    is_stop,
 )
 
 __all__ = [
+    "append_span",
     "enter",
     "find_cheapest_kind",
     "find_group",
@@ -37,19 +39,23 @@ __all__ = [
     "is_route_allowed",
     "is_stop",
     "is_tied",
+    "measure_span",
     "meets_other",
     "price_detour",
     "price_route",
     "refresh_route",
+    "refresh_spans",
 ]
 
 
 @compiled_inline
-def is_stop(node: int, problem: FleetProblem) -> bool:
-    """Whether a node is a stop, neither a start nor an end; without rules, for nodes that are no ends."""
-    if len(problem.rules) > 0:
-        return bool(node != 0 and node <= len(problem.demands) - 3)
-    return bool(node != 0)
+def append_span(
+    span: float, early: float, late: float, between: float, span_after: float, early_after: float, late_after: float
+) -> tuple[float, float, float]:
+    """Join two parts of a route: the least duration of both, and its earliest and latest start."""
+    offset = span + between
+    waiting = max(0.0, early_after - offset - late)
+    return offset + span_after + waiting, max(early_after - offset, early) - waiting, min(late_after - offset, late)
 
 
 @compiled_inline
@@ -84,7 +90,6 @@ def refresh_route(tours: FleetTours, slot: int, problem: FleetProblem) -> None:
         driving += seconds
         if is_stop(previous, problem):
             driving -= rules.service[profile, previous]
-            tours.legs[previous] = leg
         if stop > size:
             break
         time = enter(time + seconds, stop, problem)
@@ -103,7 +108,7 @@ def refresh_route(tours: FleetTours, slot: int, problem: FleetProblem) -> None:
         stops = write_path(tours, slot, 0, 0, 0, 0, problem)
         tours.spans[slot], tours.late[slot] = drive_path(tours, stops, kind, problem)
     elif problem.has_durations:
-        tours.spans[slot] = _refresh_spans(tours, slot, problem)
+        tours.spans[slot] = refresh_spans(tours, slot, problem)
     span = tours.spans[slot] if tours.spans[slot] < np.inf else 0.0
     tours.prices[slot] = price_route(kind, length, span, problem) + tours.late[slot]
 
@@ -139,23 +144,32 @@ def _leave(time: float, stop: int, problem: FleetProblem) -> float:
 
 
 @compiled_inline
-def _refresh_spans(tours: FleetTours, slot: int, problem: FleetProblem) -> float:
+def measure_seconds(kind: int, one: int, other: int, problem: FleetProblem) -> float:
+    """Seconds from the start of service at a stop to the arrival of this type of vehicle at another."""
+    if len(problem.rules) > 0:
+        return float(problem.rules.durations[problem.rules.profiles[kind], one, other])
+    return float(problem.durations[one, other])
+
+
+@compiled_inline
+def refresh_spans(tours: FleetTours, slot: int, problem: FleetProblem) -> float:
     """Compute the durations of the parts of a route, and return that of the whole."""
-    nodes, kind, rules = tours.nodes, tours.slots[slot, KIND], problem.rules
-    profile, earliest, latest, durations = rules.profiles[kind], problem.earliest, problem.latest, rules.durations
+    nodes, kind, earliest, latest = tours.nodes, tours.slots[slot, KIND], problem.earliest, problem.latest
     span, early, late = 0.0, problem.kinds.starts[kind], np.inf
-    previous, stop = rules.start_nodes[kind], tours.slots[slot, FIRST]
-    while is_stop(stop, problem):
-        between = durations[profile, previous, stop]
+    previous, stop = 0, tours.slots[slot, FIRST]
+    if len(problem.rules) > 0:
+        previous = problem.rules.start_nodes[kind]
+    while not is_end(stop, problem):
+        between = measure_seconds(kind, previous, stop, problem)
         span, early, late = append_span(span, early, late, between, 0.0, earliest[stop], latest[stop])
         tours.ahead[stop, SPAN], tours.ahead[stop, EARLY], tours.ahead[stop, LATE] = span, early, late
         previous, stop = stop, nodes[stop, AFTER]
-    between = durations[profile, previous, stop]
+    between = measure_seconds(kind, previous, stop, problem)
     whole, _, _ = append_span(span, early, late, between, 0.0, -np.inf, problem.kinds.ends[kind])
     span, early, late = 0.0, -np.inf, problem.kinds.ends[kind]
     following, stop = problem.kinds.end_nodes[kind], tours.slots[slot, LAST]
     while is_stop(stop, problem):
-        between = durations[profile, stop, following]
+        between = measure_seconds(kind, stop, following, problem)
         span, early, late = append_span(0.0, earliest[stop], latest[stop], between, span, early, late)
         tours.behind[stop, SPAN], tours.behind[stop, EARLY], tours.behind[stop, LATE] = span, early, late
         following, stop = stop, nodes[stop, BEFORE]
@@ -265,7 +279,7 @@ def price_detour(
         stops = write_path(tours, slot, customer, previous, 0, 0, problem)
         span, late = drive_path(tours, stops, kind, problem)
     elif problem.has_durations:
-        span = _measure_span(tours, customer, kind, previous, following, outward, onward, problem)
+        span = measure_span(tours, customer, slot, previous, following, problem)
     if span > problem.kinds.durations[kind] or span == np.inf:
         return np.inf, kind
     price = price_route(kind, length, span, problem)
@@ -297,26 +311,22 @@ def find_group(tours: FleetTours, customer: int, problem: FleetProblem) -> int:
 
 
 @compiled_inline
-def _measure_span(
-    tours: FleetTours,
-    customer: int,
-    kind: int,
-    previous: int,
-    following: int,
-    outward: float,
-    onward: float,
-    problem: FleetProblem,
+def measure_span(
+    tours: FleetTours, customer: int, slot: int, previous: int, following: int, problem: FleetProblem
 ) -> float:
     """The least duration of a route with a further stop."""
+    kind = tours.slots[slot, KIND]
     span, early, late = 0.0, problem.kinds.starts[kind], np.inf
     if is_stop(previous, problem):
         span, early, late = tours.ahead[previous, SPAN], tours.ahead[previous, EARLY], tours.ahead[previous, LATE]
     earliest, latest = problem.earliest[customer], problem.latest[customer]
+    outward = measure_seconds(kind, previous, customer, problem)
     span, early, late = append_span(span, early, late, outward, 0.0, earliest, latest)
     span_after, early_after, late_after = 0.0, -np.inf, problem.kinds.ends[kind]
-    if is_stop(following, problem):
+    if not is_end(following, problem):
         span_after, early_after = tours.behind[following, SPAN], tours.behind[following, EARLY]
         late_after = tours.behind[following, LATE]
+    onward = measure_seconds(kind, customer, following, problem)
     span, early, late = append_span(span, early, late, onward, span_after, early_after, late_after)
     return span
 

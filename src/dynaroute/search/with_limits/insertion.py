@@ -1,13 +1,15 @@
-"""Insert a stop where it costs least, if there are more rules than windows and limits."""
+"""Insert a stop where it costs least within all limits and rules."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from dynaroute.search.annealing.ruin_recreate import draw_blinks
+from dynaroute.search.annealing.log import is_overlooked
+from dynaroute.search.annealing.tours import change_kind, insert_stop, is_end, open_slot
 from dynaroute.search.core.compiled import compiled_apart, compiled_inline
+from dynaroute.search.core.legs import measure_leg
 from dynaroute.search.core.random_numbers import RandomState, draw_below
-from dynaroute.search.with_limits.evaluation import find_group, is_stop, price_detour
+from dynaroute.search.with_limits.evaluation import find_group, price_detour
 from dynaroute.search.with_limits.problem import FleetProblem
 from dynaroute.search.with_limits.reloads import find_free_visit, find_next_site, price_with_visit
 from dynaroute.search.with_limits.saving import save_route
@@ -19,6 +21,7 @@ from dynaroute.search.with_limits.state import (
     LAST,
     MOST,
     NO_ROUTE,
+    ROOM,
     ROUTE,
     SIZE,
     SLOT_AT,
@@ -26,9 +29,9 @@ from dynaroute.search.with_limits.state import (
     FleetLog,
     FleetTours,
 )
-from dynaroute.search.with_limits.tours import change_kind, insert_stop, open_slot, refresh_times
+from dynaroute.search.with_limits.times import is_within_times, refresh_around
 
-__all__ = ["choose_vehicle", "is_overlooked", "put_back_by_rules"]
+__all__ = ["choose_vehicle", "put_stop_back", "put_stop_back_by_rules"]
 
 
 @compiled_inline
@@ -47,18 +50,8 @@ def choose_vehicle(tours: FleetTours, customer: int, state: RandomState, problem
     return best_cost, best_kind
 
 
-@compiled_inline
-def is_overlooked(log: FleetLog, state: RandomState) -> bool:
-    """Whether a position is skipped at random."""
-    log.blinks[0] -= 1
-    if log.blinks[0] < 0:
-        log.blinks[0] = draw_blinks(state)
-        return True
-    return False
-
-
 @compiled_apart
-def put_back_by_rules(
+def put_stop_back_by_rules(
     tours: FleetTours,
     customer: int,
     log: FleetLog,
@@ -68,9 +61,27 @@ def put_back_by_rules(
     wanted: int,
     problem: FleetProblem,
 ) -> float:
-    """The same as `put_back` for problems with rules; a route may take a larger vehicle for the stop.
+    """The same as `put_stop_back`, compiled apart, since rules make it long."""
+    return put_stop_back(tours, customer, log, routes, discount, state, wanted, problem)
 
-    A stop that may be left out is left out if that costs least. Then its prize is the cost.
+
+@compiled_inline
+def put_stop_back(
+    tours: FleetTours,
+    customer: int,
+    log: FleetLog,
+    routes: int,
+    discount: float,
+    state: RandomState,
+    wanted: int,
+    problem: FleetProblem,
+) -> float:
+    """Insert a customer at the cheapest position, randomly skipping some; returns its cost, 0 if there is none.
+
+    It is tried next to customers that are near in place and time, and at the end of the routes that lost customers:
+    a customer far from all others has no near ones. A new route is priced below its cost, so that other customers can
+    join it. With rules, a route may take a larger vehicle for the stop; and a stop that may be left out is left out if
+    that costs least. Then its prize is the cost.
     """
     nodes, slots = tours.nodes, tours.slots
     alone, kind = choose_vehicle(tours, customer, state, problem)
@@ -79,35 +90,34 @@ def put_back_by_rules(
     if len(problem.optional) > 0:
         is_left_out = problem.rules.prizes[customer] <= best_cost and problem.rules.prizes[customer] < np.inf
         best_cost = min(best_cost, problem.rules.prizes[customer])
-    group = find_group(tours, customer, problem)
+    group = -1
+    if len(problem.rules) > 0:
+        group = find_group(tours, customer, problem)
     if group >= 0:
         best_cost, kind, best_kind = best_cost if is_left_out else np.inf, -1, -1
-    before, after = min(wanted, problem.before.shape[1]), min(wanted, problem.after.shape[1])
-    for near in range(before + after + routes):
-        if near < before:
-            previous = problem.before[customer, near]
-            slot = nodes[previous, ROUTE] if previous >= 0 else NO_ROUTE
-            following = nodes[previous, AFTER]
-        elif near < before + after:
-            following = problem.after[customer, near - before]
-            slot = nodes[following, ROUTE] if following >= 0 else NO_ROUTE
-            previous = nodes[following, BEFORE]
-        else:
-            slot = log.touched[near - before - after, 0]
-            previous = slots[slot, LAST]
-            following = nodes[previous, AFTER]
-            if slots[slot, SIZE] == 0:
+    for way in range(3):  # beside possible predecessors, successors, and at the ends of routes that lost customers
+        side = BEFORE if way == 1 else AFTER
+        listed = problem.after if way == 1 else problem.before
+        for near in range(routes if way == 2 else min(wanted, listed.shape[1])):
+            neighbour = slots[log.touched[near, 0], LAST] if way == 2 else listed[customer, near]
+            if neighbour < 0:
+                break
+            slot = log.touched[near, 0] if way == 2 else nodes[neighbour, ROUTE]
+            if slot == NO_ROUTE or slots[slot, SIZE] == 0 or not _has_room(tours, customer, slot, problem):
                 continue
-        if group >= 0 and slot != group:
-            continue
-        if slot == NO_ROUTE or (near >= before and problem.is_before[previous, customer]):
-            continue
-        cost, own_kind = price_detour(tours, customer, slot, previous, following, best_cost, problem)
-        if cost < best_cost and not is_overlooked(log, state):
-            best_cost, best_slot, best_previous, best_kind = cost, slot, previous, own_kind
-            is_left_out = False
+            other = nodes[neighbour, side]
+            previous, following = (neighbour, other) if side == AFTER else (other, neighbour)
+            if (group >= 0 and slot != group) or (way > 0 and problem.is_before[previous, customer]):
+                continue
+            leg = tours.legs[neighbour, side]
+            cost, own_kind = _price_position(tours, customer, slot, previous, following, leg, best_cost, problem)
+            is_cheapest = cost < best_cost and not is_overlooked(log, state)
+            if is_cheapest and _is_allowed(tours, customer, slot, previous, following, cost, problem):
+                best_cost, best_slot, best_previous, best_kind = cost, slot, previous, own_kind
+                is_left_out = False
     best_visit, is_visit_first = -1, True
     if len(problem.reloading) > 0:
+        before, after = min(wanted, problem.before.shape[1]), min(wanted, problem.after.shape[1])
         for near in range(2 * (before + after)):
             is_first, index = near % 2 == 0, near // 2
             if index < before:
@@ -138,21 +148,65 @@ def put_back_by_rules(
         if best_slot < 0:
             return 0.0
     if best_slot < 0:
-        best_slot = slots[tours.counts[USED], SLOT_AT]
-        save_route(tours, log, best_slot)
+        best_slot, best_cost = slots[tours.counts[USED], SLOT_AT], alone
+        if len(problem.rules) > 0:
+            save_route(tours, log, best_slot)
         open_slot(tours, best_slot, kind, problem)
-        best_cost = alone
-    save_route(tours, log, best_slot)
-    if slots[best_slot, KIND] != best_kind:
-        change_kind(tours, best_slot, best_kind, problem)
-    if best_visit >= 0 and is_visit_first:
+    if len(problem.rules) > 0:
+        save_route(tours, log, best_slot)
+        if slots[best_slot, KIND] != best_kind:
+            change_kind(tours, best_slot, best_kind, problem)
+    if len(problem.reloading) > 0 and best_visit >= 0 and is_visit_first:
         insert_stop(tours, best_visit, best_slot, best_previous, problem)
         best_previous = best_visit
     insert_stop(tours, customer, best_slot, best_previous, problem)
-    if best_visit >= 0 and not is_visit_first:
+    if len(problem.reloading) > 0 and best_visit >= 0 and not is_visit_first:
         insert_stop(tours, best_visit, best_slot, customer, problem)
-    refresh_times(tours, best_slot, problem)
+    refresh_around(tours, customer, problem)
     return float(best_cost)
+
+
+@compiled_inline
+def _has_room(tours: FleetTours, customer: int, slot: int, problem: FleetProblem) -> bool:
+    """Whether a route has room for a further stop, which depends on its position if there are rules."""
+    return bool(len(problem.rules) > 0 or tours.slots[slot, ROOM] >= problem.demands[customer])
+
+
+@compiled_inline
+def _price_position(
+    tours: FleetTours,
+    customer: int,
+    slot: int,
+    previous: int,
+    following: int,
+    leg: float,
+    most: float,
+    problem: FleetProblem,
+) -> tuple[float, int]:
+    """What a stop between two others, now joined by a leg, costs; and which type of vehicle then drives.
+
+    With rules the price is infinite if one forbids it, or if it is clearly not below `most`.
+    """
+    if len(problem.rules) > 0:
+        return price_detour(tours, customer, slot, previous, following, most, problem)
+    distances = problem.distances
+    detour = measure_leg(distances, previous, customer) + measure_leg(distances, customer, following)
+    return detour - leg, tours.slots[slot, KIND]
+
+
+@compiled_inline
+def _is_allowed(
+    tours: FleetTours, customer: int, slot: int, previous: int, following: int, cost: float, problem: FleetProblem
+) -> bool:
+    """Whether a position with room keeps the route within all other limits; with rules, its price says so already."""
+    if len(problem.rules) > 0:
+        return True
+    kind = tours.slots[slot, KIND]
+    if tours.slots[slot, SIZE] >= problem.kinds.stops[kind]:
+        return False
+    if tours.lengths[slot] + cost > problem.kinds.distances[kind]:
+        return False
+    return is_within_times(tours, customer, slot, previous, following, problem)
 
 
 @compiled_inline
@@ -164,14 +218,18 @@ def _find_cheapest_position(
     best_cost, best_slot, best_previous, best_kind = np.inf, -1, 0, -1
     for place in range(tours.counts[USED]):
         slot = slots[place, SLOT_AT]
-        if group >= 0 and slot != group:
+        if (group >= 0 and slot != group) or not _has_room(tours, customer, slot, problem):
             continue
-        previous, following = problem.rules.start_nodes[slots[slot, KIND]], slots[slot, FIRST]
+        previous, following = 0, slots[slot, FIRST]
+        if len(problem.rules) > 0:
+            previous = problem.rules.start_nodes[slots[slot, KIND]]
         while True:
-            cost, kind = price_detour(tours, customer, slot, previous, following, best_cost, problem)
-            if cost < best_cost:
+            leg = measure_leg(problem.distances, previous, following)
+            cost, kind = _price_position(tours, customer, slot, previous, following, leg, best_cost, problem)
+            is_cheapest = cost < best_cost
+            if is_cheapest and _is_allowed(tours, customer, slot, previous, following, cost, problem):
                 best_cost, best_slot, best_previous, best_kind = cost, slot, previous, kind
-            if not is_stop(following, problem):
+            if is_end(following, problem):
                 break
             previous, following = following, tours.nodes[following, AFTER]
     return best_cost, best_slot, best_previous, best_kind

@@ -5,14 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from dynaroute.search.core.compiled import compiled_inline
-from dynaroute.search.core.random_numbers import RandomState, draw_unit
+from dynaroute.search.core.random_numbers import RandomState, draw_below, draw_unit
 from dynaroute.search.with_limits.problem import FleetProblem
 from dynaroute.search.with_limits.rules import PICKUP
-from dynaroute.search.with_limits.state import NO_ROUTE, ROUTE, FleetLog, FleetTours
+from dynaroute.search.with_limits.state import ABSENT, NO_ROUTE, ROUTE, FleetLog, FleetTours
 
-__all__ = ["draw_left_out", "is_absent", "is_left_out", "price_left_out"]
+__all__ = ["draw_absent", "draw_left_out", "is_absent", "is_left_out", "note_absent", "price_left_out"]
 
 _TRY_RATE = 0.5
+_MOST_ABSENT = 20  # missing customers that an iteration tries to insert
 
 
 @compiled_inline
@@ -45,6 +46,21 @@ def price_left_out(tours: FleetTours, problem: FleetProblem) -> float:
 
 
 @compiled_inline
+def draw_absent(tours: FleetTours, log: FleetLog, placed: int, state: RandomState) -> int:
+    """Add some missing customers to the `placed` ones to insert, and move them to the end of the list of missing ones.
+
+    Returns their number.
+    """
+    absent, total = tours.absent, tours.counts[ABSENT]
+    tried = int(min(total, _MOST_ABSENT))
+    for index in range(tried):
+        place, last = draw_below(state, total - index), total - 1 - index
+        absent[place], absent[last] = absent[last], absent[place]
+        log.order[placed + index] = absent[last]
+    return tried
+
+
+@compiled_inline
 def draw_left_out(
     tours: FleetTours, log: FleetLog, placed: int, most: int, state: RandomState, problem: FleetProblem
 ) -> int:
@@ -62,3 +78,15 @@ def draw_left_out(
             if added == most:
                 break
     return added
+
+
+@compiled_inline
+def note_absent(tours: FleetTours, log: FleetLog, count: int, tried: int, problem: FleetProblem) -> None:
+    """Update the list of missing customers: those that were not tried, and those without a feasible position."""
+    counts = tours.counts
+    counts[ABSENT] -= tried
+    for index in range(count):
+        customer = log.order[index]
+        if is_absent(tours, customer, problem):
+            tours.absent[counts[ABSENT]] = customer
+            counts[ABSENT] += 1

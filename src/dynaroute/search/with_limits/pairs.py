@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import numpy as np
 
+from dynaroute.search.annealing.log import is_overlooked
+from dynaroute.search.annealing.tours import insert_stop, open_slot, remove_stop
 from dynaroute.search.core.compiled import compiled_apart, compiled_inline
 from dynaroute.search.core.random_numbers import RandomState
 from dynaroute.search.with_limits.driving import drive_path, write_path
 from dynaroute.search.with_limits.evaluation import (
+    append_span,
     enter,
     find_group,
     is_route_allowed,
-    is_stop,
     is_tied,
     meets_other,
     price_route,
 )
-from dynaroute.search.with_limits.insertion import choose_vehicle, is_overlooked
+from dynaroute.search.with_limits.insertion import choose_vehicle
 from dynaroute.search.with_limits.problem import FleetProblem
 from dynaroute.search.with_limits.rules import RELOAD
 from dynaroute.search.with_limits.saving import save_route
@@ -34,18 +36,31 @@ from dynaroute.search.with_limits.state import (
     USED,
     FleetLog,
     FleetTours,
-    append_span,
+    is_stop,
 )
-from dynaroute.search.with_limits.tours import (
-    insert_followers,
-    insert_stop,
-    open_slot,
-    refresh_times,
-    remove_followers,
-    remove_stop,
-)
+from dynaroute.search.with_limits.times import refresh_times
 
-__all__ = ["put_pair_back"]
+__all__ = ["insert_followers", "put_pair_back", "remove_followers"]
+
+
+@compiled_inline
+def insert_followers(tours: FleetTours, customer: int, slot: int, problem: FleetProblem) -> None:
+    """Insert all who follow a customer directly in all plans."""
+    if len(problem.driven) > 0:
+        before, stop = customer, problem.rules.followers[customer]
+        while stop > 0:
+            insert_stop(tours, stop, slot, before, problem)
+            before, stop = stop, problem.rules.followers[stop]
+
+
+@compiled_inline
+def remove_followers(tours: FleetTours, customer: int, problem: FleetProblem) -> None:
+    """Remove all who follow a customer directly in all plans."""
+    if len(problem.driven) > 0:
+        stop = problem.rules.followers[customer]
+        while stop > 0:
+            remove_stop(tours, stop, problem)
+            stop = problem.rules.followers[stop]
 
 
 @compiled_apart

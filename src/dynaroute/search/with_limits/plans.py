@@ -6,7 +6,7 @@ import math
 from typing import NamedTuple
 
 from dynaroute.search.core.random_numbers import RandomState, draw_below
-from dynaroute.search.with_limits.problem import FleetProblem, FleetRoutes
+from dynaroute.search.with_limits.problem import FleetProblem, FleetRoutes, number_visits
 
 __all__ = ["FleetPlans", "PricedRoutes", "cross_plans"]
 
@@ -127,4 +127,4 @@ def cross_plans(
         if left and 2 * len(left) >= len(stops) and free[kind] > 0 and len(child) < most:
             free[kind] -= 1
             child.append((kind, *left))
-    return problem.number_visits(tuple(child))
+    return number_visits(problem, tuple(child))

@@ -1,14 +1,12 @@
 """An instance with time windows, limits or several types of vehicles, as plain arrays for compiled code.
 
-Two extra nodes are the ends of routes: `n + 1` is the return to the depot, and `n + 2` is the end of an open route,
-which no distance or duration leads to. So compiled code measures the legs of all routes in the same way.
+How many types of vehicles, windows and rules there are is read here; the record itself is `SearchProblem`.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,12 +14,24 @@ from numpy.typing import NDArray
 from dynaroute.base.memory import memory_for_fleets, require_memory
 from dynaroute.problem.fleet import TOLERANCE
 from dynaroute.problem.instance import Instance
-from dynaroute.search.core.problem import list_matrix_rows, list_nearest
+from dynaroute.search.core.problem import SearchProblem, list_matrix_rows, list_nearest
 from dynaroute.search.rules import name_rules_code
 from dynaroute.search.with_limits.reading import bound_price, find_end_nodes, list_sites, read_day, read_rules
-from dynaroute.search.with_limits.rules import FORBIDDEN, NO_RULES, OFF, ON, PICKUP, Rules, Switch
+from dynaroute.search.with_limits.rules import FORBIDDEN, OFF, ON, PICKUP, Kinds
 
-__all__ = ["FleetProblem", "FleetRoutes", "Kinds", "price_absence"]
+__all__ = [
+    "FleetProblem",
+    "FleetRoutes",
+    "begin_routes",
+    "count_fewest_routes",
+    "find_site",
+    "list_required",
+    "list_served_alone",
+    "number_visits",
+    "price_absence",
+    "price_routes",
+    "read_problem",
+]
 
 _TOLERANCE = TOLERANCE / 4  # `check` may sum in another order, and its tolerance must not be exceeded
 _WAITING_WEIGHT = 0.2  # weight of waiting between two customers, relative to driving
@@ -34,292 +44,204 @@ Nodes = NDArray[np.int32]
 FleetRoutes = tuple[tuple[int, ...], ...]
 
 
-class Kinds(NamedTuple):
-    """The types of vehicles, alike ones merged; each array has one entry per type.
+FleetProblem = SearchProblem
 
-    Attributes
+
+def read_problem(
+    instance: Instance,
+    vehicles_first: bool = False,
+    neighbours: int = 100,
+    beside: int = 40,
+    is_time_up: Callable[[], bool] | None = None,
+) -> SearchProblem:
+    """Measure all legs of an instance with limits, and list near customers.
+
+    Parameters
     ----------
-    capacities, counts, stops
-        Capacity of a vehicle, number of vehicles, and the most customers on a route.
-    distances, durations
-        Longest distance and longest duration of a route; infinite if unlimited.
-    starts, ends
-        Earliest departure, and latest end.
-    end_nodes
-        Node where the routes end.
+    instance
+        Any problem.
+    vehicles_first
+        Whether fewer routes are better, whatever their length.
+    neighbours, beside
+        How many near customers to list for each node, and how many predecessors and successors.
+    is_time_up
+        Called every few milliseconds; returning true gives up.
+
+    Raises
+    ------
+    OutOfTimeError
+        If the time was up before the problem was ready.
     """
-
-    capacities: Longs
-    counts: Longs
-    stops: Longs
-    distances: Lengths
-    durations: Lengths
-    starts: Lengths
-    ends: Lengths
-    end_nodes: Longs
+    require_memory(memory_for_fleets(instance.size))
+    absence_price, vehicle_price = price_absence(instance, vehicles_first)
+    if instance.rules:
+        problem = _read_with_rules(instance, absence_price, neighbours, beside, is_time_up)
+    else:
+        problem = _read_without_rules(instance, neighbours, beside, is_time_up)
+    return problem._replace(absence_price=absence_price, vehicle_price=vehicle_price, limited=ON)
 
 
-class FleetProblem(NamedTuple):
-    """A problem with N = n + 3 nodes: the depot at 0, the customers, and two ends of routes.
+def _read_without_rules(
+    instance: Instance, neighbours: int, beside: int, is_time_up: Callable[[], bool] | None
+) -> SearchProblem:
+    """Read a problem with windows and limits only."""
+    size = instance.size
+    distances, durations = np.zeros((size + 3, size + 3)), np.zeros((size + 3, size + 3))
+    for rows in list_matrix_rows(size + 1, is_time_up):
+        origins, nodes = np.arange(rows.start, rows.stop)[:, None], np.arange(size + 1)
+        distances[rows, : size + 1] = instance.leg_lengths(origins, nodes)
+        if instance.has_times:
+            durations[rows, : size + 1] = instance.leg_durations(origins, nodes)
+    distances[:, size + 1], durations[:, size + 1] = distances[:, 0], durations[:, 0]
+    pace = _find_pace(distances, durations)
+    if instance.service is not None and instance.has_times:
+        durations[: size + 1] += instance.service[:, None]
+    earliest, latest = np.zeros(size + 3), np.full(size + 3, np.inf)
+    if instance.windows is not None:
+        earliest[1 : size + 1], latest[1 : size + 1] = instance.windows[1:].T
+    latest += _TOLERANCE
+    demands = np.append(instance.demands, (0, 0)).astype(np.int64)
+    kinds = _list_kinds(instance)
+    near, before, after, is_before = _list_near(
+        distances, durations, earliest, latest, pace, min(neighbours, size - 1), min(beside, size - 1), is_time_up
+    )
+    return SearchProblem(
+        distances=distances,
+        demands=demands,
+        capacity=int(kinds.capacities.max()),
+        neighbours=near,
+        durations=durations,
+        earliest=earliest,
+        latest=latest,
+        kinds=kinds,
+        alone=_price_alone(distances, durations, demands, earliest, latest, kinds),
+        before=before,
+        after=after,
+        is_before=is_before,
+        has_durations=bool(np.isfinite(kinds.durations).any()),
+    )
 
-    Attributes
-    ----------
-    distances
-        (N, N) leg lengths, exactly as the instance measures them.
-    durations
-        (N, N) seconds from the start of service at one node to the arrival at another.
-    demands
-        (N,) int64.
-    earliest, latest
-        (N,) earliest and latest start of service.
-    kinds
-        The types of vehicles.
-    alone
-        (N, T) cost of a route of each type that serves only this customer; infinite if not allowed.
-    neighbours
-        (N, K) int32: the nearest customers of each node, nearest first.
-    before, after
-        (N, P) int32: possible direct predecessors and successors of each customer, nearest first; -1 ends a list.
-    is_before
-        (N, N) whether the first node is in the list of predecessors of the second.
-    has_durations
-        Whether any type has a longest duration.
-    absence_price
-        Price of a customer that is not served: more than any plan costs.
-    vehicle_price
-        Price of a route; 0 unless the number of vehicles comes first.
-    rules
-        Further rules; empty if there are none.
-    paired, optional, driven, reloading
-        Whether there are shipments, customers who may be left out, rules for which routes are driven stop by stop, and
-        vehicles that load again; known when the code is compiled.
-    """
 
-    distances: Lengths
-    durations: Lengths
-    demands: Longs
-    earliest: Lengths
-    latest: Lengths
-    kinds: Kinds
-    alone: Lengths
-    neighbours: Nodes
-    before: Nodes
-    after: Nodes
-    is_before: NDArray[np.bool_]
-    has_durations: bool
-    absence_price: float
-    vehicle_price: float
-    rules: Rules
-    paired: Switch = OFF
-    optional: Switch = OFF
-    driven: Switch = OFF
-    reloading: Switch = OFF
+def _read_with_rules(
+    instance: Instance,
+    absence_price: float,
+    neighbours: int,
+    beside: int,
+    is_time_up: Callable[[], bool] | None,
+) -> SearchProblem:
+    """Read a problem with rules; what a route to one customer costs is still missing."""
+    code = name_rules_code(instance)
+    size, rules = instance.size, read_rules(instance, absence_price, is_time_up)
+    distances, durations = rules.distances[0], rules.durations[0]
+    earliest, latest = rules.windows[:, 0, 0].copy(), rules.windows[:, -1, 1].copy()
+    demands = np.zeros(size + len(rules.sites) + 3, dtype=np.int64)
+    demands[: size + 1] = instance.demands.reshape(size + 1, -1)[:, 0]
+    kinds = _list_kinds(instance)
+    customers = np.r_[0 : size + 1, len(distances) - 2 : len(distances)]
+    among = np.ix_(customers, customers)
+    pace = _find_pace(np.minimum(distances[among], FORBIDDEN / size**2), durations[among])
+    near, before, after, is_before = _list_near(
+        distances[among],
+        durations[among],
+        earliest[customers],
+        latest[customers],
+        pace,
+        min(neighbours, size - 1),
+        min(beside, size - 1),
+        is_time_up,
+    )
+    is_before_any = np.zeros(distances.shape, dtype=np.bool_)
+    is_before_any[: size + 1, : size + 1] = is_before[: size + 1, : size + 1]
+    has_durations = np.isfinite(kinds.durations).any() or rules.per_second.any() or rules.overtime[:, 1].any()
+    return SearchProblem(
+        distances=distances,
+        demands=demands,
+        capacity=int(kinds.capacities.max()),
+        neighbours=near,
+        durations=durations,
+        earliest=earliest,
+        latest=latest,
+        kinds=kinds,
+        alone=np.full((len(distances), len(kinds.counts)), np.inf),
+        before=before,
+        after=after,
+        is_before=is_before_any,
+        has_durations=bool(has_durations),
+        rules=rules,
+        paired=ON if "shipments" in code else OFF,
+        optional=ON if "prizes" in code or "driving" in code or "reloads" in code else OFF,
+        driven=ON if "driving" in code or "reloads" in code else OFF,
+        reloading=ON if "reloads" in code else OFF,
+    )
 
-    @property
-    def size(self) -> int:
-        """Number of customers."""
-        return len(self.demands) - 3
 
-    def list_served_alone(self) -> list[int]:
-        """The customers, and of shipments the pickups."""
-        return [customer for customer in range(1, self.size + 1) if self.rules.roles[customer] <= PICKUP]
+def list_served_alone(problem: SearchProblem) -> list[int]:
+    """The customers, and of shipments the pickups."""
+    return [customer for customer in range(1, problem.size + 1) if problem.rules.roles[customer] <= PICKUP]
 
-    def number_visits(self, routes: FleetRoutes) -> FleetRoutes:
-        """Number the visits to load again in order, each place's apart; a route for which none is left is dropped."""
-        if not self.reloading:
-            return routes
-        free: dict[int, list[int]] = {}
-        for visit, site in reversed(list(enumerate(self.rules.sites.tolist(), start=self.rules.customers + 1))):
-            free.setdefault(site, []).append(visit)
-        numbered = []
-        for kind, *stops in routes:
-            sites = [self.find_site(stop) for stop in stops]
-            if any(sites.count(site) > len(free.get(site, ())) for site in sites if site >= 0):
-                continue
-            named = (stop if site < 0 else free[site].pop() for stop, site in zip(stops, sites, strict=True))
-            numbered.append((kind, *named))
-        return tuple(numbered)
 
-    def begin_routes(self, routes: FleetRoutes) -> FleetRoutes:
-        """Add the beginnings of routes that vehicles have begun, and take their stops off all other routes."""
-        if not self.driven or not self.rules.beginnings.any():
-            return routes
-        begun = {kind: tuple(stops[stops > 0].tolist()) for kind, stops in enumerate(self.rules.beginnings)}
-        begun = {kind: stops for kind, stops in begun.items() if stops}
-        fixed = {stop for stops in begun.values() for stop in stops}
-        others = []
-        for kind, *stops in routes:
-            left = tuple(stop for stop in stops if stop not in fixed)
-            if kind in begun:
-                others.append((kind, *begun.pop(kind), *left))
-            elif left:
-                others.append((kind, *left))
-        return (*others, *((kind, *stops) for kind, stops in begun.items()))
+def list_required(problem: SearchProblem) -> list[int]:
+    """The customers who must be served, and of shipments the pickups."""
+    if not problem.rules:
+        return list(range(1, problem.size + 1))
+    return [customer for customer in list_served_alone(problem) if np.isinf(problem.rules.prizes[customer])]
 
-    def find_site(self, stop: int) -> int:
-        """The node of the instance where a vehicle loads again at a stop; -1 if it serves a customer there."""
-        visit = stop - self.rules.customers - 1
-        return int(self.rules.sites[visit]) if 0 <= visit < len(self.rules.sites) else -1
 
-    def list_required(self) -> list[int]:
-        """The customers who must be served, and of shipments the pickups."""
-        if not self.rules:
-            return list(range(1, self.size + 1))
-        return [customer for customer in self.list_served_alone() if np.isinf(self.rules.prizes[customer])]
+def begin_routes(problem: SearchProblem, routes: FleetRoutes) -> FleetRoutes:
+    """Add the beginnings of routes that vehicles have begun, and take their stops off all other routes."""
+    if not problem.driven or not problem.rules.beginnings.any():
+        return routes
+    begun = {kind: tuple(stops[stops > 0].tolist()) for kind, stops in enumerate(problem.rules.beginnings)}
+    begun = {kind: stops for kind, stops in begun.items() if stops}
+    fixed = {stop for stops in begun.values() for stop in stops}
+    others = []
+    for kind, *stops in routes:
+        left = tuple(stop for stop in stops if stop not in fixed)
+        if kind in begun:
+            others.append((kind, *begun.pop(kind), *left))
+        elif left:
+            others.append((kind, *left))
+    return (*others, *((kind, *stops) for kind, stops in begun.items()))
 
-    @property
-    def fewest_routes(self) -> int:
-        """A lower bound on the number of routes, by capacities and longest numbers of stops."""
-        if self.rules:
-            return 1
-        return max(
-            _count_vehicles(int(self.demands.sum()), self.kinds.capacities, self.kinds.counts),
-            _count_vehicles(self.size, self.kinds.stops, self.kinds.counts),
-        )
 
-    @classmethod
-    def from_instance(
-        cls,
-        instance: Instance,
-        vehicles_first: bool = False,
-        neighbours: int = 100,
-        beside: int = 40,
-        is_time_up: Callable[[], bool] | None = None,
-    ) -> FleetProblem:
-        """Measure all legs of an instance, and list near customers.
+def number_visits(problem: SearchProblem, routes: FleetRoutes) -> FleetRoutes:
+    """Number the visits to load again in order, each place's apart; a route for which none is left is dropped."""
+    if not problem.reloading:
+        return routes
+    free: dict[int, list[int]] = {}
+    first_visit = problem.rules.customers + 1
+    for visit, site in reversed(list(enumerate(problem.rules.sites.tolist(), start=first_visit))):
+        free.setdefault(site, []).append(visit)
+    numbered = []
+    for kind, *stops in routes:
+        sites = [find_site(problem, stop) for stop in stops]
+        if any(sites.count(site) > len(free.get(site, ())) for site in sites if site >= 0):
+            continue
+        named = (stop if site < 0 else free[site].pop() for stop, site in zip(stops, sites, strict=True))
+        numbered.append((kind, *named))
+    return tuple(numbered)
 
-        Parameters
-        ----------
-        instance
-            Any problem.
-        vehicles_first
-            Whether fewer routes are better, whatever their length.
-        neighbours, beside
-            How many near customers to list for each node, and how many predecessors and successors.
-        is_time_up
-            Called every few milliseconds; returning true gives up.
 
-        Raises
-        ------
-        OutOfTimeError
-            If the time was up before the problem was ready.
-        """
-        require_memory(memory_for_fleets(instance.size))
-        absence_price, vehicle_price = price_absence(instance, vehicles_first)
-        if instance.rules:
-            problem = cls._read_with_rules(instance, absence_price, neighbours, beside, is_time_up)
-        else:
-            problem = cls._read_limits(instance, neighbours, beside, is_time_up)
-        return problem._replace(absence_price=absence_price, vehicle_price=vehicle_price)
+def find_site(problem: SearchProblem, stop: int) -> int:
+    """The node of the instance where a vehicle loads again at a stop; -1 if it serves a customer there."""
+    visit = stop - problem.rules.customers - 1
+    return int(problem.rules.sites[visit]) if 0 <= visit < len(problem.rules.sites) else -1
 
-    @classmethod
-    def _read_limits(
-        cls, instance: Instance, neighbours: int, beside: int, is_time_up: Callable[[], bool] | None
-    ) -> FleetProblem:
-        """Read a problem with windows and limits only."""
-        size = instance.size
-        distances, durations = np.zeros((size + 3, size + 3)), np.zeros((size + 3, size + 3))
-        for rows in list_matrix_rows(size + 1, is_time_up):
-            origins, nodes = np.arange(rows.start, rows.stop)[:, None], np.arange(size + 1)
-            distances[rows, : size + 1] = instance.leg_lengths(origins, nodes)
-            if instance.has_times:
-                durations[rows, : size + 1] = instance.leg_durations(origins, nodes)
-        distances[:, size + 1], durations[:, size + 1] = distances[:, 0], durations[:, 0]
-        pace = _find_pace(distances, durations)
-        if instance.service is not None and instance.has_times:
-            durations[: size + 1] += instance.service[:, None]
-        earliest, latest = np.zeros(size + 3), np.full(size + 3, np.inf)
-        if instance.windows is not None:
-            earliest[1 : size + 1], latest[1 : size + 1] = instance.windows[1:].T
-        latest += _TOLERANCE
-        demands = np.append(instance.demands, (0, 0)).astype(np.int64)
-        kinds = _list_kinds(instance)
-        neighbourhood = _list_near(
-            distances, durations, earliest, latest, pace, min(neighbours, size - 1), min(beside, size - 1), is_time_up
-        )
-        alone = _price_alone(distances, durations, demands, earliest, latest, kinds)
-        has_durations = bool(np.isfinite(kinds.durations).any())
-        return cls(
-            distances,
-            durations,
-            demands,
-            earliest,
-            latest,
-            kinds,
-            alone,
-            *neighbourhood,
-            has_durations=has_durations,
-            absence_price=0.0,
-            vehicle_price=0.0,
-            rules=NO_RULES,
-        )
 
-    @classmethod
-    def _read_with_rules(
-        cls,
-        instance: Instance,
-        absence_price: float,
-        neighbours: int,
-        beside: int,
-        is_time_up: Callable[[], bool] | None,
-    ) -> FleetProblem:
-        """Read a problem with rules; what a route to one customer costs is still missing."""
-        code = name_rules_code(instance)
-        size, rules = instance.size, read_rules(instance, absence_price, is_time_up)
-        distances, durations = rules.distances[0], rules.durations[0]
-        earliest, latest = rules.windows[:, 0, 0].copy(), rules.windows[:, -1, 1].copy()
-        demands = np.zeros(size + len(rules.sites) + 3, dtype=np.int64)
-        demands[: size + 1] = instance.demands.reshape(size + 1, -1)[:, 0]
-        kinds = _list_kinds(instance)
-        customers = np.r_[0 : size + 1, len(distances) - 2 : len(distances)]
-        near = np.ix_(customers, customers)
-        pace = _find_pace(np.minimum(distances[near], FORBIDDEN / size**2), durations[near])
-        neighbours_of, before, after, is_before = _list_near(
-            distances[near],
-            durations[near],
-            earliest[customers],
-            latest[customers],
-            pace,
-            min(neighbours, size - 1),
-            min(beside, size - 1),
-            is_time_up,
-        )
-        is_before_any = np.zeros(distances.shape, dtype=np.bool_)
-        is_before_any[: size + 1, : size + 1] = is_before[: size + 1, : size + 1]
-        has_durations = np.isfinite(kinds.durations).any() or rules.per_second.any() or rules.overtime[:, 1].any()
-        return cls(
-            distances,
-            durations,
-            demands,
-            earliest,
-            latest,
-            kinds,
-            np.full((len(distances), len(kinds.counts)), np.inf),
-            neighbours_of,
-            before,
-            after,
-            is_before_any,
-            has_durations=bool(has_durations),
-            absence_price=absence_price,
-            vehicle_price=0.0,
-            rules=rules,
-            paired=ON if "shipments" in code else OFF,
-            optional=ON if "prizes" in code or "driving" in code or "reloads" in code else OFF,
-            driven=ON if "driving" in code or "reloads" in code else OFF,
-            reloading=ON if "reloads" in code else OFF,
-        )
+def count_fewest_routes(problem: SearchProblem) -> int:
+    """A lower bound on the number of routes, by capacities and longest numbers of stops."""
+    if problem.rules:
+        return 1
+    return max(
+        _count_vehicles(int(problem.demands.sum()), problem.kinds.capacities, problem.kinds.counts),
+        _count_vehicles(problem.size, problem.kinds.stops, problem.kinds.counts),
+    )
 
-    def cost(self, routes: FleetRoutes) -> float:
-        """The total length of routes, as in `Solution.cost`."""
-        legs: list[float] = []
-        for kind, *stops in routes:
-            legs.extend(self.distances[[0, *stops], [*stops, self.kinds.end_nodes[kind]]].tolist())
-        return math.fsum(legs)
 
-    def price(self, routes: FleetRoutes) -> float:
-        """The total length of routes plus the prices of missing customers and of vehicles."""
-        absent = self.size - sum(len(route) - 1 for route in routes)
-        return self.cost(routes) + self.absence_price * absent + self.vehicle_price * len(routes)
+def price_routes(problem: SearchProblem, routes: FleetRoutes) -> float:
+    """The total length of routes plus the prices of missing customers and of vehicles."""
+    absent = problem.size - sum(len(route) - 1 for route in routes)
+    return problem.cost(routes) + problem.absence_price * absent + problem.vehicle_price * len(routes)
 
 
 def _find_pace(distances: Lengths, durations: Lengths) -> float:

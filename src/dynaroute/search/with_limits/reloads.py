@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from dynaroute.search.annealing.tours import insert_stop, is_stop, remove_stop
 from dynaroute.search.core.compiled import compiled_apart, compiled_inline
 from dynaroute.search.with_limits.driving import drive_path, write_path
-from dynaroute.search.with_limits.evaluation import is_route_allowed, is_stop, is_tied, meets_other, price_route
+from dynaroute.search.with_limits.evaluation import is_route_allowed, is_tied, meets_other, price_route
 from dynaroute.search.with_limits.problem import FleetProblem
 from dynaroute.search.with_limits.rules import DELIVERY, PICKUP, RELOAD
 from dynaroute.search.with_limits.state import AFTER, BEFORE, FIRST, KIND, NO_ROUTE, ROUTE, SIZE, FleetTours
-from dynaroute.search.with_limits.tours import insert_stop, refresh_times, remove_stop
+from dynaroute.search.with_limits.times import refresh_times
 
 __all__ = ["drop_visits", "find_free_visit", "find_next_site", "price_with_visit"]
 

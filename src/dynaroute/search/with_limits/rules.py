@@ -6,7 +6,7 @@ asked by its length. So a problem without such rules runs machine code that does
 
 from __future__ import annotations
 
-from typing import NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,11 +18,12 @@ __all__ = [
     "FORBIDDEN",
     "FROZEN",
     "LOCKED",
-    "NO_RULES",
+    "NOTHING",
     "OFF",
     "ON",
     "PICKUP",
     "RELOAD",
+    "Kinds",
     "Rules",
     "Switch",
 ]
@@ -37,6 +38,32 @@ Longs = NDArray[np.int64]
 Switch = tuple[()] | tuple[int]
 OFF: Switch = ()
 ON: Switch = (1,)
+NOTHING: Any = ()  # stands for arrays that a problem does not need; of a type that compiled code knows
+
+
+class Kinds(NamedTuple):
+    """The types of vehicles, alike ones merged; each array has one entry per type.
+
+    Attributes
+    ----------
+    capacities, counts, stops
+        Capacity of a vehicle, number of vehicles, and the most customers on a route.
+    distances, durations
+        Longest distance and longest duration of a route; infinite if unlimited.
+    starts, ends
+        Earliest departure, and latest end.
+    end_nodes
+        Node where the routes end.
+    """
+
+    capacities: Longs
+    counts: Longs
+    stops: Longs
+    distances: Lengths
+    durations: Lengths
+    starts: Lengths
+    ends: Lengths
+    end_nodes: Longs
 
 
 class Rules(NamedTuple):
@@ -150,6 +177,3 @@ class Rules(NamedTuple):
     sites: Longs
     customers: int
     has_mixed_loads: bool
-
-
-NO_RULES = cast(Rules, ())  # of a type of its own, so that compiled code for it knows no rules

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dynaroute.search.annealing.tours import insert_stop, open_slot, remove_stop
 from dynaroute.search.core.compiled import compiled_apart, compiled_inline
 from dynaroute.search.with_limits.problem import FleetProblem
 from dynaroute.search.with_limits.state import AFTER, FIRST, KIND, PLACE, SIZE, USED, FleetLog, FleetTours
-from dynaroute.search.with_limits.tours import insert_stop, open_slot, refresh_times, remove_stop
+from dynaroute.search.with_limits.times import refresh_times
 
 __all__ = ["begin_saving", "restore_routes", "save_route"]
 

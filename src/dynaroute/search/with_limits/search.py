@@ -23,7 +23,14 @@ from dynaroute.search.pacing import Searcher, run_slices
 from dynaroute.search.search import Improvement, Incumbent, SearchOutcome, halt_at_deadline, leave_time_to_close
 from dynaroute.search.with_limits.annealing import FleetAnnealing, FleetSettings
 from dynaroute.search.with_limits.plans import cross_plans
-from dynaroute.search.with_limits.problem import FleetProblem, FleetRoutes, price_absence
+from dynaroute.search.with_limits.problem import (
+    FleetProblem,
+    FleetRoutes,
+    find_site,
+    number_visits,
+    price_absence,
+    read_problem,
+)
 from dynaroute.search.with_limits.reading import weigh_absence
 from dynaroute.search.with_limits.small import MOST_CUSTOMERS, find_best_of_all
 
@@ -79,7 +86,7 @@ def search_fleet(
     try:
         if start is not None:
             incumbent.offer(start)
-        problem = FleetProblem.from_instance(instance, objective == "vehicles", is_time_up=stopping.is_time_up)
+        problem = read_problem(instance, objective == "vehicles", is_time_up=stopping.is_time_up)
         garage.problem = problem
         routes = _find_first_routes(problem, garage, start, stopping)
         searcher = _choose_searcher(problem, routes, stopping, seed, threads)
@@ -102,8 +109,8 @@ def load_machine_code_of_fleets() -> None:
     square = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
     instance = Instance(square, np.array([0, 1, 1, 1]), 2, vehicles=(VehicleType(2, max_stops=2),))
     search_fleet(instance, None, Stopping(iterations=1))
-    FleetAnnealing(FleetProblem.from_instance(instance), (), FleetSettings(), seed=0)  # begins without any routes
-    cross_plans(((0, 1, 2), (0, 3)), ((0, 1), (0, 2, 3)), FleetProblem.from_instance(instance), make_random_state(0), 2)
+    FleetAnnealing(read_problem(instance), (), FleetSettings(), seed=0)  # begins without any routes
+    cross_plans(((0, 1, 2), (0, 3)), ((0, 1), (0, 2, 3)), read_problem(instance), make_random_state(0), 2)
 
 
 @cache
@@ -195,7 +202,7 @@ class _Garage:
         visits = (
             (kind, *(stop if 1 <= stop <= size else size + first[stop] for stop in stops)) for kind, *stops in routes
         )
-        return self.problem.number_visits(tuple(visits))
+        return number_visits(self.problem, tuple(visits))
 
     def read(self, routes: FleetRoutes) -> Solution:
         """Turn routes that start with the search's type into a plan.
@@ -206,7 +213,7 @@ class _Garage:
         if self.problem is not None and self.problem.reloading:
             problem = self.problem
             plain = tuple(
-                tuple(site if (site := problem.find_site(stop)) >= 0 else stop for stop in stops) for stops in plain
+                tuple(site if (site := find_site(problem, stop)) >= 0 else stop for stop in stops) for stops in plain
             )
         if self._instance.vehicles is None:
             return Solution(plain)

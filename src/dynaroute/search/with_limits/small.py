@@ -14,10 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynaroute.search.core.compiled import compiled_inline
+from dynaroute.search.core.legs import measure_leg
+from dynaroute.search.with_limits.evaluation import append_span
 from dynaroute.search.with_limits.problem import FleetProblem, FleetRoutes
-from dynaroute.search.with_limits.state import (
-    append_span,
-)
 
 __all__ = ["MOST_CUSTOMERS", "find_best_of_all"]
 
@@ -112,7 +111,7 @@ def _try_orders(kind: int, orders: _Orders, problem: FleetProblem) -> None:
         for place in range(count):
             served |= 1 << (waiting[height, 2 + place] - 1)
         if count > 0:
-            whole = length + distances[last, end_node]
+            whole = length + measure_leg(distances, last, end_node)
             onward = durations[last, end_node]
             duration = append_span(span, early, late, onward, 0.0, -np.inf, end)[0]
             is_allowed = span + early + onward <= end and whole <= kinds.distances[kind]
@@ -136,7 +135,7 @@ def _try_orders(kind: int, orders: _Orders, problem: FleetProblem) -> None:
                 waiting[height, 2 + place] = waiting[base, 2 + place]
             waiting[height, 0], waiting[height, 1] = count + 1, load + problem.demands[customer]
             waiting[height, 2 + count] = customer
-            spans[height, 0] = length + distances[last, customer]
+            spans[height, 0] = length + measure_leg(distances, last, customer)
             spans[height, 1], spans[height, 2], spans[height, 3] = append_span(
                 span, early, late, between, 0.0, problem.earliest[customer], problem.latest[customer]
             )

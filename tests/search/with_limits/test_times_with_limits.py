@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dynaroute.problem.timetable import can_drive
-from dynaroute.search.with_limits.problem import FleetProblem, FleetRoutes
-from dynaroute.search.with_limits.state import (
+from dynaroute.search.annealing.routes import make_tours, read_routes
+from dynaroute.search.annealing.tours import (
     AFTER,
     BEFORE,
     FIRST,
@@ -19,18 +19,13 @@ from dynaroute.search.with_limits.state import (
     SIZE,
     SLOT_AT,
     USED,
-    FleetTours,
-)
-from dynaroute.search.with_limits.tours import (
+    Tours,
     change_kind,
     insert_stop,
-    is_within_limits,
-    is_within_times,
-    make_fleet_tours,
-    read_fleet_routes,
-    refresh_around,
     remove_stop,
 )
+from dynaroute.search.with_limits.problem import FleetRoutes, read_problem
+from dynaroute.search.with_limits.times import is_within_limits, is_within_times, refresh_around
 
 
 def write_routes(plan: Plan) -> FleetRoutes:
@@ -38,17 +33,17 @@ def write_routes(plan: Plan) -> FleetRoutes:
     return tuple((kind, *route) for kind, route in zip(kinds, plan.solution.routes, strict=True))
 
 
-def read_tours(tours: FleetTours) -> FleetRoutes:
+def read_tours(tours: Tours) -> FleetRoutes:
     kinds = np.where(tours.nodes[:, ROUTE] < 0, -1, tours.slots[tours.nodes[:, ROUTE], KIND]).astype(np.int32)
     kinds[0] = kinds[-1] = kinds[-2] = -1
-    return read_fleet_routes(tours.nodes[:, AFTER].copy(), kinds)
+    return read_routes(tours.nodes[:, AFTER].copy(), kinds)
 
 
 @settings(max_examples=40, deadline=None)
 @given(plans())
 def test_tours_drive_what_they_are_given(plan: Plan) -> None:
-    problem, routes = FleetProblem.from_instance(plan.instance), write_routes(plan)
-    tours = make_fleet_tours(problem, routes)
+    problem, routes = read_problem(plan.instance), write_routes(plan)
+    tours = make_tours(problem, routes)
     assert sorted(read_tours(tours)) == sorted(routes)
     slots = tours.slots[: tours.counts[USED], SLOT_AT]
     assert tours.lengths[slots].sum() == pytest.approx(plan.solution.cost(plan.instance))
@@ -58,12 +53,12 @@ def test_tours_drive_what_they_are_given(plan: Plan) -> None:
 @settings(max_examples=60, deadline=None)
 @given(plans(sizes=st.integers(2, 8)), st.data())
 def test_a_place_is_within_the_limits_of_time_if_the_whole_route_is(plan: Plan, data: st.DataObject) -> None:
-    problem, routes = FleetProblem.from_instance(plan.instance), write_routes(plan)
-    tours = make_fleet_tours(problem, routes)
+    problem, routes = read_problem(plan.instance), write_routes(plan)
+    tours = make_tours(problem, routes)
     customer = data.draw(st.integers(1, problem.size))
     remove_stop(tours, customer, problem)
     rest = tuple(route for route in read_tours(tours) if route[1:])
-    tours = make_fleet_tours(problem, rest)
+    tours = make_tours(problem, rest)
     for slot, (kind, *stops) in enumerate(rest):
         if not can_drive(plan.instance, stops, kind):
             continue  # where a way around is shorter than the leg, a route may not do without somebody
@@ -72,7 +67,7 @@ def test_a_place_is_within_the_limits_of_time_if_the_whole_route_is(plan: Plan, 
             previous = stops[place - 1] if place > 0 else 0
             following = stops[place] if place < len(stops) else int(problem.kinds.end_nodes[kind])
             fits = is_within_times(tours, customer, slot, previous, following, problem)
-            other = make_fleet_tours(problem, ((kind, *longer),))
+            other = make_tours(problem, ((kind, *longer),))
             other.lengths[0] = 0.0  # times alone are judged here
             other.slots[0, 2] = 0
             is_short = len(longer) <= problem.kinds.stops[kind]
@@ -82,7 +77,7 @@ def test_a_place_is_within_the_limits_of_time_if_the_whole_route_is(plan: Plan, 
 @settings(max_examples=40, deadline=None)
 @given(plans(sizes=st.integers(2, 8)), st.data())
 def test_what_is_refreshed_around_a_customer_is_what_is_worked_out_anew(plan: Plan, data: st.DataObject) -> None:
-    problem, routes = FleetProblem.from_instance(plan.instance), write_routes(plan)
+    problem, routes = read_problem(plan.instance), write_routes(plan)
     customer = data.draw(st.integers(1, problem.size))
     without = tuple(
         tuple(stop for place, stop in enumerate(route) if place == 0 or stop != customer) for route in routes
@@ -90,12 +85,12 @@ def test_what_is_refreshed_around_a_customer_is_what_is_worked_out_anew(plan: Pl
     without = tuple(route for route in without if len(route) > 1)
     if not without:
         return
-    tours = make_fleet_tours(problem, without)
+    tours = make_tours(problem, without)
     slot = data.draw(st.integers(0, len(without) - 1))
     previous = data.draw(st.sampled_from((0, *without[slot][1:])))
     insert_stop(tours, customer, slot, previous, problem)
     refresh_around(tours, customer, problem)
-    anew = make_fleet_tours(problem, read_tours(tours))
+    anew = make_tours(problem, read_tours(tours))
     served = [stop for _, *stops in read_tours(tours) for stop in stops]
     assert np.array_equal(tours.ready[served], anew.ready[served])
     assert np.array_equal(tours.due[served], anew.due[served])
@@ -104,8 +99,8 @@ def test_what_is_refreshed_around_a_customer_is_what_is_worked_out_anew(plan: Pl
 @settings(max_examples=40, deadline=None)
 @given(plans(), st.data())
 def test_another_kind_of_vehicle_pays_its_own_way_back(plan: Plan, data: st.DataObject) -> None:
-    problem, routes = FleetProblem.from_instance(plan.instance), write_routes(plan)
-    tours = make_fleet_tours(problem, routes)
+    problem, routes = read_problem(plan.instance), write_routes(plan)
+    tours = make_tours(problem, routes)
     slot = data.draw(st.integers(0, len(routes) - 1))
     kind = data.draw(st.integers(0, len(problem.kinds.counts) - 1))
     change = change_kind(tours, slot, kind, problem)
@@ -117,8 +112,8 @@ def test_another_kind_of_vehicle_pays_its_own_way_back(plan: Plan, data: st.Data
 def test_who_is_taken_out_leaves_a_vehicle_free() -> None:
     from fleet_problems import make_delivery_day
 
-    problem = FleetProblem.from_instance(make_delivery_day(size=3))
-    tours = make_fleet_tours(problem, ((1, 2), (0, 1, 3)))
+    problem = read_problem(make_delivery_day(size=3))
+    tours = make_tours(problem, ((1, 2), (0, 1, 3)))
     before = tours.free.copy()
     remove_stop(tours, 2, problem)
     assert tours.counts[USED] == 1

@@ -7,28 +7,29 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import instances, solutions_of
 
-from dynaroute.search.core.problem import SearchProblem
-from dynaroute.search.core.tours import (
+from dynaroute.search.annealing.routes import make_tours, read_routes
+from dynaroute.search.annealing.tours import (
     AFTER,
     BEFORE,
     FIRST,
-    LOAD,
     NO_ROUTE,
+    ROOM,
     ROUTE,
     SIZE,
     SLOT_AT,
+    USED,
     Tours,
-    insert_customer,
-    make_tours,
-    read_routes,
-    remove_customer,
+    insert_stop,
+    open_slot,
+    remove_stop,
 )
+from dynaroute.search.core.problem import SearchProblem
 
 
 def _read(tours: Tours) -> set[tuple[int, ...]]:
     """The routes, while some customers may be in none."""
     routes = set()
-    for slot in tours.slots[: tours.used[0], SLOT_AT]:
+    for slot in tours.slots[: tours.counts[USED], SLOT_AT]:
         route, customer = [], int(tours.slots[slot, FIRST])
         while customer != 0:
             route.append(customer)
@@ -61,12 +62,14 @@ def test_removing_customers_and_putting_them_back_restores_everything(data: st.D
     places = []
     for customer in removed:
         places.append((customer, int(tours.nodes[customer, ROUTE]), int(tours.nodes[customer, BEFORE])))
-        remove_customer(tours, customer, problem)
+        remove_stop(tours, customer, problem)
         assert tours.nodes[customer, ROUTE] == NO_ROUTE
     remaining = {tuple(c for c in route if c not in removed) for route in solution.routes} - {()}
     assert _read(tours) == remaining
-    for place in reversed(places):
-        insert_customer(tours, *place, problem)
+    for customer, slot, previous in reversed(places):
+        if tours.slots[slot, SIZE] == 0:
+            open_slot(tours, slot, 0, problem)
+        insert_stop(tours, customer, slot, previous, problem)
     assert _read(tours) == set(solution.routes)
 
 
@@ -75,10 +78,10 @@ def test_loads_sizes_and_legs_are_kept(data: st.DataObject) -> None:
     problem = SearchProblem.from_instance(instance := data.draw(instances()))
     tours = make_tours(problem, data.draw(solutions_of(instance)).routes)
     customer = data.draw(st.integers(1, instance.size))
-    remove_customer(tours, customer, problem)
+    remove_stop(tours, customer, problem)
     for route in _read(tours):
         slot = tours.nodes[route[0], ROUTE]
-        assert tours.slots[slot, LOAD] == instance.demands[list(route)].sum()
+        assert tours.slots[slot, ROOM] == instance.capacity - instance.demands[list(route)].sum()
         assert tours.slots[slot, SIZE] == len(route)
         stops = np.array([0, *route, 0])
         np.testing.assert_array_equal(tours.legs[list(route), BEFORE], instance.leg_lengths(stops[:-2], stops[1:-1]))
