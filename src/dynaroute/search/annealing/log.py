@@ -39,14 +39,15 @@ class Log(NamedTuple):
     bridged
         (N,) for each customer the length of the leg that it is inserted into; without limits.
     open_beside
-        (N,) near customers of one of them, in routes with room; without limits.
+        (N,) near customers of one of them, in routes with room.
     ruined
         (n,) last iteration that removed customers from each route.
     blinks
         (1,) number of positions until one is skipped.
+    sides
+        (N,) on which side of those it may go. This and the next three only with limits.
     touched
-        (n, 2) slots of the routes that lost customers, and their types of vehicle before. This and the next two only
-        with limits.
+        (n, 2) slots of the routes that lost customers, and their types of vehicle before.
     lengths
         (n,) the lengths of those routes before.
     absences
@@ -71,6 +72,7 @@ class Log(NamedTuple):
     open_beside: Integers
     ruined: Longs
     blinks: Longs
+    sides: Integers = NOTHING
     touched: Longs = NOTHING
     lengths: Lengths = NOTHING
     absences: Longs = NOTHING
@@ -94,7 +96,10 @@ def make_log(problem: SearchProblem) -> Log:
         blinks=make_apart(1, np.int64),
     )
     if problem.limited:
+        most = nodes + problem.before.shape[1] + problem.after.shape[1]
         log = log._replace(
+            open_beside=np.zeros(most, dtype=np.int32),
+            sides=np.zeros(most, dtype=np.int32),
             touched=np.zeros((size, 2), dtype=np.int64),
             lengths=np.zeros(size),
             absences=np.ones(size + 1, dtype=np.int64),

@@ -95,26 +95,18 @@ def put_stop_back(
         group = find_group(tours, customer, problem)
     if group >= 0:
         best_cost, kind, best_kind = best_cost if is_left_out else np.inf, -1, -1
-    for way in range(3):  # beside possible predecessors, successors, and at the ends of routes that lost customers
-        side = BEFORE if way == 1 else AFTER
-        listed = problem.after if way == 1 else problem.before
-        for near in range(routes if way == 2 else min(wanted, listed.shape[1])):
-            neighbour = slots[log.touched[near, 0], LAST] if way == 2 else listed[customer, near]
-            if neighbour < 0:
-                break
-            slot = log.touched[near, 0] if way == 2 else nodes[neighbour, ROUTE]
-            if slot == NO_ROUTE or slots[slot, SIZE] == 0 or not _has_room(tours, customer, slot, problem):
-                continue
-            other = nodes[neighbour, side]
-            previous, following = (neighbour, other) if side == AFTER else (other, neighbour)
-            if (group >= 0 and slot != group) or (way > 0 and problem.is_before[previous, customer]):
-                continue
-            leg = tours.legs[neighbour, side]
-            cost, own_kind = _price_position(tours, customer, slot, previous, following, leg, best_cost, problem)
-            is_cheapest = cost < best_cost and not is_overlooked(log, state)
-            if is_cheapest and _is_allowed(tours, customer, slot, previous, following, cost, problem):
-                best_cost, best_slot, best_previous, best_kind = cost, slot, previous, own_kind
-                is_left_out = False
+    for place in range(_list_beside(tours, customer, log, routes, wanted, problem)):
+        neighbour, side = log.open_beside[place], log.sides[place]
+        slot, other = nodes[neighbour, ROUTE], nodes[neighbour, side]
+        if group >= 0 and slot != group:
+            continue
+        previous, following = (neighbour, other) if side == AFTER else (other, neighbour)
+        leg = tours.legs[neighbour, side]
+        cost, own_kind = _price_position(tours, customer, slot, previous, following, leg, best_cost, problem)
+        is_cheapest = cost < best_cost and not is_overlooked(log, state)
+        if is_cheapest and _is_allowed(tours, customer, slot, previous, following, cost, problem):
+            best_cost, best_slot, best_previous, best_kind = cost, slot, previous, own_kind
+            is_left_out = False
     best_visit, is_visit_first = -1, True
     if len(problem.reloading) > 0:
         before, after = min(wanted, problem.before.shape[1]), min(wanted, problem.after.shape[1])
@@ -164,6 +156,39 @@ def put_stop_back(
         insert_stop(tours, best_visit, best_slot, customer, problem)
     refresh_around(tours, customer, problem)
     return float(best_cost)
+
+
+@compiled_inline
+def _list_beside(
+    tours: FleetTours, customer: int, log: FleetLog, routes: int, wanted: int, problem: FleetProblem
+) -> int:
+    """List stops beside which a customer may go, and on which side of them; returns their number.
+
+    Conditions are joined by & because branches would be unpredictable.
+    """
+    nodes, slots, beside, sides = tours.nodes, tours.slots, log.open_beside, log.sides
+    listed = 0
+    for near in range(min(wanted, problem.before.shape[1])):
+        previous = problem.before[customer, near]
+        if previous < 0:
+            break
+        slot = nodes[previous, ROUTE]
+        beside[listed], sides[listed] = previous, AFTER
+        listed += (slot != NO_ROUTE) & _has_room(tours, customer, slot, problem)
+    for near in range(min(wanted, problem.after.shape[1])):
+        following = problem.after[customer, near]
+        if following < 0:
+            break
+        slot = nodes[following, ROUTE]
+        beside[listed], sides[listed] = following, BEFORE
+        is_new = not problem.is_before[nodes[following, BEFORE], customer]
+        listed += (slot != NO_ROUTE) & is_new & _has_room(tours, customer, slot, problem)
+    for index in range(routes):
+        slot = log.touched[index, 0]
+        beside[listed], sides[listed] = slots[slot, LAST], AFTER
+        is_new = slots[slot, SIZE] > 0 and not problem.is_before[slots[slot, LAST], customer]
+        listed += is_new & _has_room(tours, customer, slot, problem)
+    return listed
 
 
 @compiled_inline
