@@ -82,7 +82,7 @@ def test_machine_code_of_fleets_takes_none_of_the_time(monkeypatch: pytest.Monke
         time.sleep(0.5)
         loads.append(0.5)
 
-    monkeypatch.setattr("dynaroute.search.with_limits.search.load_machine_code_of_fleets", load)
+    monkeypatch.setattr("dynaroute.search.with_limits.search.load_machine_code_of_limits", load)
     result = solve(instance, time_limit=0.4)
     assert loads
     assert result.iterations != 0

@@ -20,7 +20,7 @@ from dynaroute.search.annealing.annealing import AnnealingSettings, RuinAndRecre
 from dynaroute.search.core.problem import SearchProblem
 from dynaroute.search.pacing import Pace
 from dynaroute.search.start import build_by_near_savings
-from dynaroute.search.with_limits.search import search_fleet
+from dynaroute.search.with_limits.search import search_with_limits
 
 __all__ = ["PLAIN", "search_plain"]
 
@@ -120,13 +120,13 @@ def draw_with_limits() -> dict[str, tuple[Instance, Objective, int]]:
     }
 
 
-def search_with_limits(instance: Instance, objective: Objective, iterations: int) -> Found:
+def search_limited(instance: Instance, objective: Objective, iterations: int) -> Found:
     """Search from nothing."""
-    outcome = search_fleet(instance, None, Stopping(iterations=iterations), objective=objective, seed=1)
+    outcome = search_with_limits(instance, None, Stopping(iterations=iterations), objective=objective, seed=1)
     return hash_routes((outcome.solution.routes, outcome.solution.vehicles)), outcome.cost
 
 
 if __name__ == "__main__":
     found = {name: search_plain(name, 100) for name in PLAIN}
-    found |= {name: search_with_limits(*given) for name, given in draw_with_limits().items()}
+    found |= {name: search_limited(*given) for name, given in draw_with_limits().items()}
     print(json.dumps(found, indent=4))

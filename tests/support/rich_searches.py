@@ -23,7 +23,7 @@ from dynaroute.problem.solution import Solution, check
 from dynaroute.search.rules import SEARCHED_RULES, refuse_unsearched_rules
 from dynaroute.search.with_limits.problem import price_absence
 from dynaroute.search.with_limits.reading import weigh_absence
-from dynaroute.search.with_limits.search import search_fleet
+from dynaroute.search.with_limits.search import search_with_limits
 
 _ITERATIONS = 60
 _RULE_OF = {
@@ -86,7 +86,7 @@ def report(seed: int) -> dict[str, object]:
         refuse_unsearched_rules(instance)
     except DynarouteError:  # these rules contradict each other
         return {"seed": seed, "rules": chosen, "violations": [], "excess": 0.0}
-    solution = search_fleet(instance, None, Stopping(iterations=_ITERATIONS), seed=seed).solution
+    solution = search_with_limits(instance, None, Stopping(iterations=_ITERATIONS), seed=seed).solution
     best = find_best_price(instance)
     if math.isinf(best):  # a beginning that breaks a rule, which no plan can mend
         return {"seed": seed, "rules": chosen, "violations": [], "excess": 0.0}

@@ -91,7 +91,7 @@ def memory_for_search(size: int, is_measured: bool = False) -> Need:
     return Need(_BYTES_PER_CUSTOMER * size, size, 1, "for their neighbours and routes")
 
 
-def memory_for_fleets(size: int) -> Need:
+def memory_for_limits(size: int) -> Need:
     """Memory for a search with time windows or limits: distances, durations, and feasible successors."""
     return Need(20 * size**2, size)
 

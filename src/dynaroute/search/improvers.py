@@ -63,9 +63,9 @@ def _load(code: MachineCode) -> None:
         instance, solution = _make_tiny_example()
         IMPROVERS[code]().improve([instance], [solution], threads=1)
     elif code == "limits":
-        from dynaroute.search.with_limits.search import load_machine_code_of_fleets
+        from dynaroute.search.with_limits.search import load_machine_code_of_limits
 
-        load_machine_code_of_fleets()
+        load_machine_code_of_limits()
     elif code.startswith("rules"):
         from dynaroute.search.with_limits.search import load_machine_code_of_rules
 

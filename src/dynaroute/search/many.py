@@ -18,7 +18,7 @@ from dynaroute.problem.instance import Instance
 from dynaroute.problem.solution import Solution
 from dynaroute.search.improvers import needs_limits
 from dynaroute.search.search import Improvement, SearchOutcome, search
-from dynaroute.search.with_limits.search import search_fleet
+from dynaroute.search.with_limits.search import search_with_limits
 
 _WAKE_UP_SECONDS = 0.2
 
@@ -111,7 +111,7 @@ class _Searches:
         start = self._find_start(index, watched)
         search_one = partial(search, is_by_policy=request.is_by_policy(index))
         if needs_limits(instance, request.objective):
-            search_one = partial(search_fleet, objective=request.objective)
+            search_one = partial(search_with_limits, objective=request.objective)
         outcome = search_one(
             instance,
             start,

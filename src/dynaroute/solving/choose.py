@@ -15,7 +15,7 @@ from dynaroute.base.errors import UnsupportedError
 from dynaroute.base.machine import choose_device
 from dynaroute.base.memory import (
     LARGEST_MATRIX,
-    memory_for_fleets,
+    memory_for_limits,
     memory_for_savings,
     memory_for_search,
     require_memory,
@@ -193,7 +193,7 @@ def _refuse_too_large(instance: Instance, options: SolveOptions) -> None:
     if size < MOST_IN_PAIRS:
         return
     if not instance.is_plain:
-        require_memory(memory_for_fleets(size))
+        require_memory(memory_for_limits(size))
         return
     if options.searches or options.improver == "local":
         require_memory(memory_for_search(size, is_measured))

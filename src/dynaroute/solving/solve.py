@@ -292,10 +292,10 @@ def _build_rivals(instances: Sequence[Instance], options: SolveOptions, observer
 def _construct_by_insertion(
     instance: Instance, told: tuple[str, ...], options: SolveOptions, observers: Observers
 ) -> Result:
-    from dynaroute.search.with_limits.search import search_fleet
+    from dynaroute.search.with_limits.search import search_with_limits
 
     stopping = Stopping(iterations=1, is_cancelled=observers.is_cancelled)
-    outcome = search_fleet(instance, None, stopping, seed=options.usual_seed)
+    outcome = search_with_limits(instance, None, stopping, seed=options.usual_seed)
     observers.note_progress(1)
     return Result(instance, outcome.solution, outcome.cost, outcome.seconds, INSERTION, messages=told)
 

@@ -6,26 +6,26 @@ import pytest
 from fleet_problems import make_delivery_day
 
 from dynaroute.search.pacing import Pace
-from dynaroute.search.with_limits.annealing import FleetAnnealing, FleetSettings
-from dynaroute.search.with_limits.problem import FleetRoutes, count_fewest_routes, price_routes, read_problem
+from dynaroute.search.with_limits.annealing import PlanAnnealing, PlanSettings
+from dynaroute.search.with_limits.problem import TypedRoutes, count_fewest_routes, price_routes, read_problem
 
 _PROBLEM = read_problem(make_delivery_day(count=6))
-_FEW_PLANS = FleetSettings(plans=3, child_iterations=4.0)
+_FEW_PLANS = PlanSettings(plans=3, child_iterations=4.0)
 
 
-def make_searcher(settings: FleetSettings = _FEW_PLANS, stream: int = 0, start: FleetRoutes = ()) -> FleetAnnealing:
-    return FleetAnnealing(_PROBLEM, start, settings, seed=1, stream=stream)
+def make_searcher(settings: PlanSettings = _FEW_PLANS, stream: int = 0, start: TypedRoutes = ()) -> PlanAnnealing:
+    return PlanAnnealing(_PROBLEM, start, settings, seed=1, stream=stream)
 
 
 @pytest.mark.parametrize(
     "settings",
     [
-        FleetSettings(plans=1),
-        FleetSettings(plans=3, child_iterations=4.0),
-        FleetSettings(plans=3, child_iterations=0.5, first_share=0.1, patience=1),  # several rounds
+        PlanSettings(plans=1),
+        PlanSettings(plans=3, child_iterations=4.0),
+        PlanSettings(plans=3, child_iterations=0.5, first_share=0.1, patience=1),  # several rounds
     ],
 )
-def test_it_does_not_matter_in_how_many_calls_it_runs(settings: FleetSettings) -> None:
+def test_it_does_not_matter_in_how_many_calls_it_runs(settings: PlanSettings) -> None:
     at_once, piece_by_piece = make_searcher(settings), make_searcher(settings)
     pace = Pace(0.0, 1 / 1200)
     assert at_once.run(1200, pace) == 1200
@@ -60,14 +60,14 @@ def test_a_plan_that_is_adopted_is_not_lost() -> None:
 def test_the_best_plan_is_kept_from_a_start_on() -> None:
     known = make_searcher(stream=1)
     known.run(1000, Pace(0.0, 1 / 1000))
-    searcher = make_searcher(FleetSettings(plans=2, child_iterations=4.0), start=known.best_routes)
+    searcher = make_searcher(PlanSettings(plans=2, child_iterations=4.0), start=known.best_routes)
     for _ in range(8):
         searcher.run(100, Pace(0.0, 1 / 800))
         assert searcher.best_cost <= known.best_cost + 1e-9
 
 
 def test_what_was_found_is_kept_over_all_rounds() -> None:
-    searcher = make_searcher(FleetSettings(plans=2, child_iterations=0.5, first_share=0.05, patience=1))
+    searcher = make_searcher(PlanSettings(plans=2, child_iterations=0.5, first_share=0.05, patience=1))
     best = searcher.best_cost
     for _ in range(200):
         searcher.run(20, Pace(0.0, 1 / 4000))
@@ -77,7 +77,7 @@ def test_what_was_found_is_kept_over_all_rounds() -> None:
 
 def test_vehicles_are_saved_one_by_one_until_no_fewer_could_hold_everything() -> None:
     problem = read_problem(make_delivery_day(), vehicles_first=True)
-    searcher = FleetAnnealing(problem, (), _FEW_PLANS, seed=1)
+    searcher = PlanAnnealing(problem, (), _FEW_PLANS, seed=1)
     before = len(searcher.best_routes)
     searcher.run(4000, Pace(0.0, 1 / 4000))
     assert count_fewest_routes(problem) <= len(searcher.best_routes) < before

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from dynaroute.base.stopping import Stopping
 from dynaroute.problem.instance import Instance
-from dynaroute.search.with_limits.search import search_fleet
+from dynaroute.search.with_limits.search import search_with_limits
 
 pyvrp = pytest.importorskip("pyvrp", reason="PyVRP comes with the extra bench")
 sys.path.append(str(Path(__file__).parents[3] / "benchmarks"))
@@ -54,7 +54,7 @@ def in_whole_numbers(instance: Instance) -> Instance:
 @given(plans(sizes=st.integers(2, 10)))
 def test_pyvrp_finds_our_plans_feasible_and_as_long(plan: Plan) -> None:
     instance = in_whole_numbers(plan.instance)
-    outcome = search_fleet(instance, None, Stopping(iterations=300))
+    outcome = search_with_limits(instance, None, Stopping(iterations=300))
     solution = outcome.solution
     if sum(map(len, solution.routes)) < instance.size:
         return  # nothing says that it can be solved

@@ -10,15 +10,15 @@ from fleet_problems import make_delivery_day
 
 from dynaroute.search.core.random_numbers import make_random_state
 from dynaroute.search.pacing import Pace
-from dynaroute.search.with_limits.annealing import FleetAnnealing, FleetSettings
-from dynaroute.search.with_limits.plans import FleetPlans, PricedRoutes, cross_plans
+from dynaroute.search.with_limits.annealing import PlanAnnealing, PlanSettings
+from dynaroute.search.with_limits.plans import Plans, PricedRoutes, cross_plans
 from dynaroute.search.with_limits.problem import begin_routes, read_problem
 
 _STATE = make_random_state(0)
 
 
-def make_plans(*prices: float, most: int = 8) -> FleetPlans:
-    plans = FleetPlans(most)
+def make_plans(*prices: float, most: int = 8) -> Plans:
+    plans = Plans(most)
     for price in prices:
         plans.keep(make_plan(price))
     return plans
@@ -30,7 +30,7 @@ def make_plan(price: float) -> PricedRoutes:
 
 
 def test_without_plans_the_best_has_no_routes() -> None:
-    assert FleetPlans(3).best == (math.inf, ())
+    assert Plans(3).best == (math.inf, ())
 
 
 def test_the_worst_goes_if_there_are_too_many() -> None:
@@ -62,7 +62,7 @@ def test_a_better_child_takes_its_mothers_place() -> None:
     assert len(plans) == 2
 
 
-def make_mother(plans: FleetPlans, price: float) -> PricedRoutes:
+def make_mother(plans: Plans, price: float) -> PricedRoutes:
     """The plan of this price, when it is its turn."""
     return next(mother for mother, _ in iter(lambda: plans.choose_parents(_STATE), None) if mother.price == price)
 
@@ -112,7 +112,7 @@ def test_who_tries_again_has_no_idle_children() -> None:
 
 def test_a_child_has_whole_routes_of_one_and_what_is_left_of_the_other() -> None:
     problem = read_problem(make_delivery_day(count=6))
-    mother, father = (FleetAnnealing(problem, (), FleetSettings(plans=1), seed=1, stream=stream) for stream in (1, 2))
+    mother, father = (PlanAnnealing(problem, (), PlanSettings(plans=1), seed=1, stream=stream) for stream in (1, 2))
     for parent in (mother, father):
         parent.run(300, Pace(0.0, 1 / 300))
     state = make_random_state(0)

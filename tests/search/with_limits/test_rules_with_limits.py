@@ -28,7 +28,7 @@ from dynaroute.search.rules import SEARCHED_RULES, RulesCode, name_rules_code, r
 from dynaroute.search.with_limits.kinds import improve_kinds
 from dynaroute.search.with_limits.problem import read_problem
 from dynaroute.search.with_limits.saving import begin_saving, save_route
-from dynaroute.search.with_limits.search import make_tiny_instance, search_fleet
+from dynaroute.search.with_limits.search import make_tiny_instance, search_with_limits
 
 _find_type: Any = numba.typeof
 _SUPPORT = Path(__file__).parents[2] / "support"
@@ -95,7 +95,7 @@ def test_compiled_search_uses_the_vehicles_that_cost_least() -> None:
         9,
         vehicles=(VehicleType(9, "truck", fixed_cost=100.0), VehicleType(3, "bicycle", distance_cost=0.5)),
     )
-    outcome = search_fleet(instance, None, Stopping(iterations=50))
+    outcome = search_with_limits(instance, None, Stopping(iterations=50))
     assert check(instance, outcome.solution) == []
     assert outcome.cost == 0.5 * 2 * (10 + 11 + 12)
     assert set(outcome.solution.vehicles or ()) == {1}
@@ -126,7 +126,7 @@ def test_backhauls_that_come_last_may_have_a_route_of_their_own() -> None:
         pickups=np.array([0, 0, 3, 3]),
         backhauls="last",
     )
-    solution = search_fleet(instance, None, Stopping(iterations=100), seed=1).solution
+    solution = search_with_limits(instance, None, Stopping(iterations=100), seed=1).solution
     assert check(instance, solution) == []
     assert sorted(solution.routes) == [(1, 2), (3,)]
 

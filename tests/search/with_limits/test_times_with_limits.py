@@ -24,16 +24,16 @@ from dynaroute.search.annealing.tours import (
     insert_stop,
     remove_stop,
 )
-from dynaroute.search.with_limits.problem import FleetRoutes, read_problem
+from dynaroute.search.with_limits.problem import TypedRoutes, read_problem
 from dynaroute.search.with_limits.times import is_within_limits, is_within_times, refresh_around
 
 
-def write_routes(plan: Plan) -> FleetRoutes:
+def write_routes(plan: Plan) -> TypedRoutes:
     kinds = plan.solution.vehicle_types(plan.instance)
     return tuple((kind, *route) for kind, route in zip(kinds, plan.solution.routes, strict=True))
 
 
-def read_tours(tours: Tours) -> FleetRoutes:
+def read_tours(tours: Tours) -> TypedRoutes:
     kinds = np.where(tours.nodes[:, ROUTE] < 0, -1, tours.slots[tours.nodes[:, ROUTE], KIND]).astype(np.int32)
     kinds[0] = kinds[-1] = kinds[-2] = -1
     return read_routes(tours.nodes[:, AFTER].copy(), kinds)

@@ -11,7 +11,7 @@ from running_service import INSTANCE
 
 from dynaroute.formats import instance_from_json
 from dynaroute.problem.solution import Solution, check
-from dynaroute.search.with_limits.search import load_machine_code_of_fleets
+from dynaroute.search.with_limits.search import load_machine_code_of_limits
 
 pytest_plugins = ("service_fixtures",)
 
@@ -19,7 +19,7 @@ pytest_plugins = ("service_fixtures",)
 @pytest.fixture(scope="module", autouse=True)
 def compiled() -> None:
     """The machine code is in its cache, so that no request waits for a compiler."""
-    load_machine_code_of_fleets()
+    load_machine_code_of_limits()
 
 
 def make_day(**parts: Any) -> dict[str, Any]:

@@ -25,12 +25,12 @@ from dynaroute.search.annealing.tours import ABSENT, MOST
 from dynaroute.search.core.problem import SearchProblem
 from dynaroute.search.core.random_numbers import make_random_state
 from dynaroute.search.pacing import Pace
-from dynaroute.search.with_limits.plans import FleetPlans, PricedRoutes, cross_plans
+from dynaroute.search.with_limits.plans import Plans, PricedRoutes, cross_plans
 from dynaroute.search.with_limits.prices import add_prices_alone, price_driving, price_plan
-from dynaroute.search.with_limits.problem import FleetRoutes, begin_routes, count_fewest_routes, number_visits
+from dynaroute.search.with_limits.problem import TypedRoutes, begin_routes, count_fewest_routes, number_visits
 from dynaroute.search.with_limits.settling import settle
 
-__all__ = ["FleetAnnealing", "FleetSettings"]
+__all__ = ["PlanAnnealing", "PlanSettings"]
 
 _LAST_ROUND = 0.9  # from this progress on, only the best plans are crossed
 _LONG_LEG = 1.5  # largest unit of temperatures, in mean legs of the best plan; bad starts have longer legs
@@ -38,7 +38,7 @@ _MUCH_WORSE = 1.02  # a plan this many times as expensive as the best one has to
 
 
 @dataclass(frozen=True)
-class FleetSettings:
+class PlanSettings:
     """Temperatures, number of plans, and how many customers are removed at a time.
 
     Attributes
@@ -95,10 +95,10 @@ class _AnnealingStage(NamedTuple):
     saves_vehicles: bool = False
 
 
-class FleetAnnealing:
+class PlanAnnealing:
     """A searcher with a few plans. A child replaces its first parent if it is better.
 
-    Routes are `FleetRoutes`: each starts with the number of its type of vehicle.
+    Routes are `TypedRoutes`: each starts with the number of its type of vehicle.
 
     Parameters
     ----------
@@ -118,8 +118,8 @@ class FleetAnnealing:
     def __init__(
         self,
         problem: SearchProblem,
-        start: FleetRoutes,
-        settings: FleetSettings,
+        start: TypedRoutes,
+        settings: PlanSettings,
         seed: int,
         stream: int = 0,
         is_time_up: Callable[[], bool] | None = None,
@@ -141,7 +141,7 @@ class FleetAnnealing:
         self._effort = 1  # factor on its iterations; grows while no child improves
         self._begun = 0  # first iteration of the present plan
         self._first_iterations = 1  # iterations of each of the first plans
-        self._plans = FleetPlans(settings.plans)
+        self._plans = Plans(settings.plans)
         self._begin(start, self._most)
         self._mean_leg = self._measure_mean_leg(self._read_best().routes)
 
@@ -151,7 +151,7 @@ class FleetAnnealing:
         return self._find_best().price
 
     @property
-    def best_routes(self) -> FleetRoutes:
+    def best_routes(self) -> TypedRoutes:
         """The best plan so far."""
         return self._find_best().routes
 
@@ -305,14 +305,14 @@ class FleetAnnealing:
         self._mother, father = self._plans.choose_parents(self._state)
         self._begin(cross_plans(self._mother.routes, father.routes, self._problem, self._state, self._most), self._most)
 
-    def _begin(self, routes: FleetRoutes, most: int) -> None:
+    def _begin(self, routes: TypedRoutes, most: int) -> None:
         self._tours = make_tours(self._problem, begin_routes(self._problem, routes), most)
         self._best = make_best(self._tours, math.inf, self._problem)
         neighbours = self._settings.neighbours
         settle(self._tours, self._best, self._log, self._state, neighbours, self._problem, self._is_time_up)
         self._summed_price = math.nan  # price of its best version when it was last read
 
-    def _measure_mean_leg(self, routes: FleetRoutes) -> float:
+    def _measure_mean_leg(self, routes: TypedRoutes) -> float:
         """The unit of temperatures."""
         return price_driving(self._problem, routes) / max(self._problem.size + len(routes), 1)
 
@@ -346,7 +346,7 @@ class FleetAnnealing:
         self._begin(tuple(route for route in routes if route is not easiest), self._most)
 
 
-def _list_stages(settings: FleetSettings, saves_vehicles: bool) -> list[_AnnealingStage]:
+def _list_stages(settings: PlanSettings, saves_vehicles: bool) -> list[_AnnealingStage]:
     """The stages in which the first plans are annealed, one after the other."""
     begins = settings.fewer_share if saves_vehicles else 0.0
     share = settings.first_share if settings.plans > 1 else 1.0

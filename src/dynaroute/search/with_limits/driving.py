@@ -9,19 +9,19 @@ from __future__ import annotations
 
 import numpy as np
 
+from dynaroute.search.annealing.tours import AFTER, FIRST, KIND, Tours
 from dynaroute.search.core.compiled import compiled_apart, compiled_inline
-from dynaroute.search.with_limits.problem import FleetProblem
+from dynaroute.search.core.problem import SearchProblem
 from dynaroute.search.with_limits.rules import DELIVERY, RELOAD
-from dynaroute.search.with_limits.state import AFTER, FIRST, KIND, FleetTours
 
-_LEG, _SECONDS, _BEGIN, _NODE = 0, 1, 2, 3  # columns of FleetTours.events
+_LEG, _SECONDS, _BEGIN, _NODE = 0, 1, 2, 3  # columns of Tours.events
 _REST = -10  # a break after driving among events; one in a window is -1 minus its number
 _MOST_MASKS = 4  # sets of two breaks in windows
 
 
 @compiled_apart
 def write_path(
-    tours: FleetTours, slot: int, stop: int, previous: int, other: int, before: int, problem: FleetProblem
+    tours: Tours, slot: int, stop: int, previous: int, other: int, before: int, problem: SearchProblem
 ) -> int:
     """Write the stops of a route with up to two further ones, each after another stop; returns their number."""
     size, path, count = len(problem.demands) - 3, tours.path, 0
@@ -42,7 +42,7 @@ def write_path(
 
 
 @compiled_apart
-def drive_path(tours: FleetTours, count: int, kind: int, problem: FleetProblem) -> tuple[float, float]:
+def drive_path(tours: Tours, count: int, kind: int, problem: SearchProblem) -> tuple[float, float]:
     """The duration of the written path, and the price of lateness and of stops that another vehicle served before.
 
     The duration is infinite if a rule forbids the path.
@@ -90,7 +90,7 @@ def drive_path(tours: FleetTours, count: int, kind: int, problem: FleetProblem) 
 
 
 @compiled_inline
-def _price_balance(tours: FleetTours, count: int, kind: int, span: float, problem: FleetProblem) -> float:
+def _price_balance(tours: Tours, count: int, kind: int, span: float, problem: SearchProblem) -> float:
     """The price of more work than the target on the written path."""
     rules, amount = problem.rules, span
     of, weight, target, unit = rules.balance[0], rules.balance[1], rules.balance[2], rules.balance[3]
@@ -106,7 +106,7 @@ def _price_balance(tours: FleetTours, count: int, kind: int, span: float, proble
 
 
 @compiled_inline
-def _find_largest_load(tours: FleetTours, count: int, kind: int, problem: FleetProblem) -> int:
+def _find_largest_load(tours: Tours, count: int, kind: int, problem: SearchProblem) -> int:
     """The largest load on board on the written path, in the first dimension."""
     rules, first, aboard, largest = problem.rules, 0, problem.rules.initial[kind, 0], 0
     while first <= count:
@@ -124,7 +124,7 @@ def _find_largest_load(tours: FleetTours, count: int, kind: int, problem: FleetP
 
 
 @compiled_inline
-def _is_last_in_first_out(tours: FleetTours, count: int, problem: FleetProblem) -> bool:
+def _is_last_in_first_out(tours: Tours, count: int, problem: SearchProblem) -> bool:
     """Whether every such shipment of the written path leaves before those that were loaded before it."""
     path, rules = tours.path, problem.rules
     for place in range(count):
@@ -141,9 +141,7 @@ def _is_last_in_first_out(tours: FleetTours, count: int, problem: FleetProblem) 
 
 
 @compiled_inline
-def _are_rides_short(
-    tours: FleetTours, count: int, kind: int, departure: float, mask: int, problem: FleetProblem
-) -> bool:
+def _are_rides_short(tours: Tours, count: int, kind: int, departure: float, mask: int, problem: SearchProblem) -> bool:
     """Whether nothing rides too long on the written path, departing late."""
     rides, events, shortest = problem.rules.rides, tours.events, np.inf
     for place in range(count):
@@ -163,7 +161,7 @@ def _are_rides_short(
 
 
 @compiled_inline
-def _find_release(tours: FleetTours, first: int, count: int, problem: FleetProblem) -> float:
+def _find_release(tours: Tours, first: int, count: int, problem: SearchProblem) -> float:
     """When all goods are there of the trip that begins with this place of the path."""
     latest = 0.0
     for place in range(first, count):
@@ -174,7 +172,7 @@ def _find_release(tours: FleetTours, first: int, count: int, problem: FleetProbl
 
 
 @compiled_inline
-def _measure_leg(tours: FleetTours, place: int, kind: int, problem: FleetProblem) -> float:
+def _measure_leg(tours: Tours, place: int, kind: int, problem: SearchProblem) -> float:
     """Seconds of the leg to a place of the path."""
     rules = problem.rules
     profile = rules.profiles[kind]
@@ -184,14 +182,14 @@ def _measure_leg(tours: FleetTours, place: int, kind: int, problem: FleetProblem
 
 
 @compiled_inline
-def _way_back(tours: FleetTours, count: int, kind: int, problem: FleetProblem) -> float:
+def _way_back(tours: Tours, count: int, kind: int, problem: SearchProblem) -> float:
     rules, last = problem.rules, tours.path[count - 1]
     profile = rules.profiles[kind]
     return float(rules.durations[profile, last, problem.kinds.end_nodes[kind]] - rules.service[profile, last])
 
 
 @compiled_inline
-def _begin(time: float, tours: FleetTours, place: int, count: int, problem: FleetProblem) -> float:
+def _begin(time: float, tours: Tours, place: int, count: int, problem: SearchProblem) -> float:
     """When service begins on arrival at a place of the path; infinite if that is forbidden."""
     stop = tours.path[place]
     if problem.rules.roles[stop] == RELOAD:
@@ -205,7 +203,7 @@ def _begin(time: float, tours: FleetTours, place: int, count: int, problem: Flee
 
 @compiled_inline
 def _go(
-    tours: FleetTours, count: int, kind: int, opening: float, mask: int, problem: FleetProblem
+    tours: Tours, count: int, kind: int, opening: float, mask: int, problem: SearchProblem
 ) -> tuple[int, float, float]:
     """Drive the path with the breaks of a mask at their places: the number of events, the end, and late costs."""
     rules, events, written = problem.rules, tours.events, 0
@@ -251,7 +249,7 @@ def _go(
 
 
 @compiled_inline
-def _place_breaks(tours: FleetTours, count: int, kind: int, opening: float, problem: FleetProblem) -> int:
+def _place_breaks(tours: Tours, count: int, kind: int, opening: float, problem: SearchProblem) -> int:
     """Choose which breaks in windows are taken, and where, so that the route ends earliest; -1 if it cannot be.
 
     For each set of breaks, the places that end earliest so far are kept.

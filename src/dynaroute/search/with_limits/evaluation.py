@@ -7,11 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dynaroute.search.core.compiled import compiled_apart, compiled_inline
-from dynaroute.search.with_limits.driving import drive_path, write_path
-from dynaroute.search.with_limits.problem import FleetProblem
-from dynaroute.search.with_limits.rules import FROZEN, RELOAD
-from dynaroute.search.with_limits.state import (
+from dynaroute.search.annealing.tours import (
     AFTER,
     BEFORE,
     EARLY,
@@ -24,10 +20,14 @@ from dynaroute.search.with_limits.state import (
     ROUTE,
     SIZE,
     SPAN,
-    FleetTours,
+    Tours,
     is_end,
     is_stop,
 )
+from dynaroute.search.core.compiled import compiled_apart, compiled_inline
+from dynaroute.search.core.problem import SearchProblem
+from dynaroute.search.with_limits.driving import drive_path, write_path
+from dynaroute.search.with_limits.rules import FROZEN, RELOAD
 
 __all__ = [
     "append_span",
@@ -59,7 +59,7 @@ def append_span(
 
 
 @compiled_inline
-def is_frozen(stop: int, problem: FleetProblem) -> bool:
+def is_frozen(stop: int, problem: SearchProblem) -> bool:
     """Whether a stop belongs to the beginning of a route, which cannot change."""
     if len(problem.driven) > 0:
         return bool(problem.rules.ties[stop] == FROZEN)
@@ -67,7 +67,7 @@ def is_frozen(stop: int, problem: FleetProblem) -> bool:
 
 
 @compiled_inline
-def is_tied(stop: int, problem: FleetProblem) -> bool:
+def is_tied(stop: int, problem: SearchProblem) -> bool:
     """Whether nothing may come between a stop and the one before it."""
     if len(problem.driven) > 0:
         return bool(problem.rules.ties[stop] > 0)
@@ -78,7 +78,7 @@ def is_tied(stop: int, problem: FleetProblem) -> bool:
 
 
 @compiled_apart
-def refresh_route(tours: FleetTours, slot: int, problem: FleetProblem) -> None:
+def refresh_route(tours: Tours, slot: int, problem: SearchProblem) -> None:
     """Compute length, times, loads and price of a route."""
     slots, nodes, rules = tours.slots, tours.nodes, problem.rules
     kind, size = slots[slot, KIND], len(problem.demands) - 3
@@ -114,7 +114,7 @@ def refresh_route(tours: FleetTours, slot: int, problem: FleetProblem) -> None:
 
 
 @compiled_inline
-def price_route(kind: int, length: float, span: float, problem: FleetProblem) -> float:
+def price_route(kind: int, length: float, span: float, problem: SearchProblem) -> float:
     """The price of a route of this length and duration."""
     rules = problem.rules
     price = rules.fixed[kind] + rules.per_distance[kind] * length
@@ -124,7 +124,7 @@ def price_route(kind: int, length: float, span: float, problem: FleetProblem) ->
 
 
 @compiled_inline
-def enter(time: float, stop: int, problem: FleetProblem) -> float:
+def enter(time: float, stop: int, problem: SearchProblem) -> float:
     """The earliest start of service on arrival at this time; infinite after the last window."""
     windows = problem.rules.windows
     for index in range(windows.shape[1]):
@@ -134,7 +134,7 @@ def enter(time: float, stop: int, problem: FleetProblem) -> float:
 
 
 @compiled_inline
-def _leave(time: float, stop: int, problem: FleetProblem) -> float:
+def _leave(time: float, stop: int, problem: SearchProblem) -> float:
     """The latest start of service up to this time; minus infinity before the first window."""
     windows = problem.rules.windows
     for index in range(windows.shape[1] - 1, -1, -1):
@@ -144,7 +144,7 @@ def _leave(time: float, stop: int, problem: FleetProblem) -> float:
 
 
 @compiled_inline
-def measure_seconds(kind: int, one: int, other: int, problem: FleetProblem) -> float:
+def measure_seconds(kind: int, one: int, other: int, problem: SearchProblem) -> float:
     """Seconds from the start of service at a stop to the arrival of this type of vehicle at another."""
     if len(problem.rules) > 0:
         return float(problem.rules.durations[problem.rules.profiles[kind], one, other])
@@ -152,7 +152,7 @@ def measure_seconds(kind: int, one: int, other: int, problem: FleetProblem) -> f
 
 
 @compiled_inline
-def refresh_spans(tours: FleetTours, slot: int, problem: FleetProblem) -> float:
+def refresh_spans(tours: Tours, slot: int, problem: SearchProblem) -> float:
     """Compute the durations of the parts of a route, and return that of the whole."""
     nodes, kind, earliest, latest = tours.nodes, tours.slots[slot, KIND], problem.earliest, problem.latest
     span, early, late = 0.0, problem.kinds.starts[kind], np.inf
@@ -177,7 +177,7 @@ def refresh_spans(tours: FleetTours, slot: int, problem: FleetProblem) -> float:
 
 
 @compiled_inline
-def _refresh_loads(tours: FleetTours, slot: int, dimension: int, problem: FleetProblem) -> None:
+def _refresh_loads(tours: Tours, slot: int, dimension: int, problem: SearchProblem) -> None:
     """Compute the largest loads before and after each stop; a visit where the vehicle loads again begins a new trip."""
     nodes, slots, peaks, tops, rules = tours.nodes, tours.slots, tours.peaks, tours.tops, problem.rules
     onward, stop = 0, slots[slot, LAST]
@@ -213,7 +213,7 @@ def _refresh_loads(tours: FleetTours, slot: int, dimension: int, problem: FleetP
 
 
 @compiled_apart
-def is_route_allowed(tours: FleetTours, slot: int, problem: FleetProblem) -> bool:
+def is_route_allowed(tours: Tours, slot: int, problem: SearchProblem) -> bool:
     """Whether a route keeps all rules of its type of vehicle."""
     slots, kinds, rules, kind = tours.slots, problem.kinds, problem.rules, tours.slots[slot, KIND]
     if slots[slot, SIZE] > kinds.stops[kind] or tours.lengths[slot] > kinds.distances[kind]:
@@ -238,7 +238,7 @@ def is_route_allowed(tours: FleetTours, slot: int, problem: FleetProblem) -> boo
 
 @compiled_inline
 def price_detour(
-    tours: FleetTours, customer: int, slot: int, previous: int, following: int, most: float, problem: FleetProblem
+    tours: Tours, customer: int, slot: int, previous: int, following: int, most: float, problem: SearchProblem
 ) -> tuple[float, int]:
     """What a stop between two others costs, and which type of vehicle then drives.
 
@@ -289,7 +289,7 @@ def price_detour(
 
 
 @compiled_inline
-def meets_other(tours: FleetTours, customer: int, slot: int, problem: FleetProblem) -> bool:
+def meets_other(tours: Tours, customer: int, slot: int, problem: SearchProblem) -> bool:
     """Whether a route serves somebody whom a customer must not be together with."""
     apart, stop = problem.rules.apart, tours.slots[slot, FIRST]
     while is_stop(stop, problem):
@@ -300,7 +300,7 @@ def meets_other(tours: FleetTours, customer: int, slot: int, problem: FleetProbl
 
 
 @compiled_inline
-def find_group(tours: FleetTours, customer: int, problem: FleetProblem) -> int:
+def find_group(tours: Tours, customer: int, problem: SearchProblem) -> int:
     """The slot where others of a customer's group are, who must be on the same vehicle; -1 if there are none."""
     other = problem.rules.next_of_group[customer]
     while other != customer:
@@ -312,7 +312,7 @@ def find_group(tours: FleetTours, customer: int, problem: FleetProblem) -> int:
 
 @compiled_inline
 def measure_span(
-    tours: FleetTours, customer: int, slot: int, previous: int, following: int, problem: FleetProblem
+    tours: Tours, customer: int, slot: int, previous: int, following: int, problem: SearchProblem
 ) -> float:
     """The least duration of a route with a further stop."""
     kind = tours.slots[slot, KIND]
@@ -332,7 +332,7 @@ def measure_span(
 
 
 @compiled_inline
-def has_room(tours: FleetTours, slot: int, previous: int, customer: int, kind: int, problem: FleetProblem) -> bool:
+def has_room(tours: Tours, slot: int, previous: int, customer: int, kind: int, problem: SearchProblem) -> bool:
     """Whether a type of vehicle has room for a further stop after another, or for the route as it is with stop 0."""
     rules, capacities = problem.rules, problem.kinds.capacities
     if not rules.has_mixed_loads:
@@ -351,7 +351,7 @@ def has_room(tours: FleetTours, slot: int, previous: int, customer: int, kind: i
 
 @compiled_inline
 def find_cheapest_kind(
-    tours: FleetTours, slot: int, previous: int, customer: int, length: float, span: float, problem: FleetProblem
+    tours: Tours, slot: int, previous: int, customer: int, length: float, span: float, problem: SearchProblem
 ) -> tuple[int, float]:
     """The cheapest free type of the same class with room for a further stop, and the price of the route; or -1."""
     classes, own = problem.rules.classes, tours.slots[slot, KIND]

@@ -4,16 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from dynaroute.search.annealing.log import is_overlooked
-from dynaroute.search.annealing.tours import change_kind, insert_stop, is_end, open_slot
-from dynaroute.search.core.compiled import compiled_apart, compiled_inline
-from dynaroute.search.core.legs import measure_leg
-from dynaroute.search.core.random_numbers import RandomState, draw_below
-from dynaroute.search.with_limits.evaluation import find_group, price_detour
-from dynaroute.search.with_limits.problem import FleetProblem
-from dynaroute.search.with_limits.reloads import find_free_visit, find_next_site, price_with_visit
-from dynaroute.search.with_limits.saving import save_route
-from dynaroute.search.with_limits.state import (
+from dynaroute.search.annealing.log import Log, is_overlooked
+from dynaroute.search.annealing.tours import (
     AFTER,
     BEFORE,
     FIRST,
@@ -26,16 +18,26 @@ from dynaroute.search.with_limits.state import (
     SIZE,
     SLOT_AT,
     USED,
-    FleetLog,
-    FleetTours,
+    Tours,
+    change_kind,
+    insert_stop,
+    is_end,
+    open_slot,
 )
+from dynaroute.search.core.compiled import compiled_apart, compiled_inline
+from dynaroute.search.core.legs import measure_leg
+from dynaroute.search.core.problem import SearchProblem
+from dynaroute.search.core.random_numbers import RandomState, draw_below
+from dynaroute.search.with_limits.evaluation import find_group, price_detour
+from dynaroute.search.with_limits.reloads import find_free_visit, find_next_site, price_with_visit
+from dynaroute.search.with_limits.saving import save_route
 from dynaroute.search.with_limits.times import is_within_times, refresh_around
 
 __all__ = ["choose_vehicle", "put_stop_back", "put_stop_back_by_rules"]
 
 
 @compiled_inline
-def choose_vehicle(tours: FleetTours, customer: int, state: RandomState, problem: FleetProblem) -> tuple[float, int]:
+def choose_vehicle(tours: Tours, customer: int, state: RandomState, problem: SearchProblem) -> tuple[float, int]:
     """The cost and type of a new route to a customer, a random type among equally cheap ones; -1 if there is none."""
     best_cost, best_kind, equals = np.inf, -1, 0
     if tours.counts[USED] >= tours.counts[MOST]:
@@ -52,14 +54,14 @@ def choose_vehicle(tours: FleetTours, customer: int, state: RandomState, problem
 
 @compiled_apart
 def put_stop_back_by_rules(
-    tours: FleetTours,
+    tours: Tours,
     customer: int,
-    log: FleetLog,
+    log: Log,
     routes: int,
     discount: float,
     state: RandomState,
     wanted: int,
-    problem: FleetProblem,
+    problem: SearchProblem,
 ) -> float:
     """The same as `put_stop_back`, compiled apart, since rules make it long."""
     return put_stop_back(tours, customer, log, routes, discount, state, wanted, problem)
@@ -67,14 +69,14 @@ def put_stop_back_by_rules(
 
 @compiled_inline
 def put_stop_back(
-    tours: FleetTours,
+    tours: Tours,
     customer: int,
-    log: FleetLog,
+    log: Log,
     routes: int,
     discount: float,
     state: RandomState,
     wanted: int,
-    problem: FleetProblem,
+    problem: SearchProblem,
 ) -> float:
     """Insert a customer at the cheapest position, randomly skipping some; returns its cost, 0 if there is none.
 
@@ -159,9 +161,7 @@ def put_stop_back(
 
 
 @compiled_inline
-def _list_beside(
-    tours: FleetTours, customer: int, log: FleetLog, routes: int, wanted: int, problem: FleetProblem
-) -> int:
+def _list_beside(tours: Tours, customer: int, log: Log, routes: int, wanted: int, problem: SearchProblem) -> int:
     """List stops beside which a customer may go, and on which side of them; returns their number.
 
     Conditions are joined by & because branches would be unpredictable.
@@ -192,21 +192,21 @@ def _list_beside(
 
 
 @compiled_inline
-def _has_room(tours: FleetTours, customer: int, slot: int, problem: FleetProblem) -> bool:
+def _has_room(tours: Tours, customer: int, slot: int, problem: SearchProblem) -> bool:
     """Whether a route has room for a further stop, which depends on its position if there are rules."""
     return bool(len(problem.rules) > 0 or tours.slots[slot, ROOM] >= problem.demands[customer])
 
 
 @compiled_inline
 def _price_position(
-    tours: FleetTours,
+    tours: Tours,
     customer: int,
     slot: int,
     previous: int,
     following: int,
     leg: float,
     most: float,
-    problem: FleetProblem,
+    problem: SearchProblem,
 ) -> tuple[float, int]:
     """What a stop between two others, now joined by a leg, costs; and which type of vehicle then drives.
 
@@ -221,7 +221,7 @@ def _price_position(
 
 @compiled_inline
 def _is_allowed(
-    tours: FleetTours, customer: int, slot: int, previous: int, following: int, cost: float, problem: FleetProblem
+    tours: Tours, customer: int, slot: int, previous: int, following: int, cost: float, problem: SearchProblem
 ) -> bool:
     """Whether a position with room keeps the route within all other limits; with rules, its price says so already."""
     if len(problem.rules) > 0:
@@ -236,7 +236,7 @@ def _is_allowed(
 
 @compiled_inline
 def _find_cheapest_position(
-    tours: FleetTours, customer: int, group: int, problem: FleetProblem
+    tours: Tours, customer: int, group: int, problem: SearchProblem
 ) -> tuple[float, int, int, int]:
     """Find the cheapest of all positions: cost, slot (-1 if there is none), the stop before it, and the type."""
     slots = tours.slots

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from dynaroute.search.annealing.log import Log
+from dynaroute.search.annealing.tours import ABSENT, NO_ROUTE, ROUTE, Tours
 from dynaroute.search.core.compiled import compiled_inline
+from dynaroute.search.core.problem import SearchProblem
 from dynaroute.search.core.random_numbers import RandomState, draw_below, draw_unit
-from dynaroute.search.with_limits.problem import FleetProblem
 from dynaroute.search.with_limits.rules import PICKUP
-from dynaroute.search.with_limits.state import ABSENT, NO_ROUTE, ROUTE, FleetLog, FleetTours
 
 __all__ = ["draw_absent", "draw_left_out", "is_absent", "is_left_out", "note_absent", "price_left_out"]
 
@@ -17,7 +18,7 @@ _MOST_ABSENT = 20  # missing customers that an iteration tries to insert
 
 
 @compiled_inline
-def is_absent(tours: FleetTours, customer: int, problem: FleetProblem) -> bool:
+def is_absent(tours: Tours, customer: int, problem: SearchProblem) -> bool:
     """Whether a customer is missing who must be served."""
     is_missing = tours.nodes[customer, ROUTE] == NO_ROUTE
     if len(problem.rules) > 0:
@@ -27,7 +28,7 @@ def is_absent(tours: FleetTours, customer: int, problem: FleetProblem) -> bool:
 
 
 @compiled_inline
-def is_left_out(tours: FleetTours, customer: int, problem: FleetProblem) -> bool:
+def is_left_out(tours: Tours, customer: int, problem: SearchProblem) -> bool:
     """Whether a customer, or the pickup of a shipment, is missing who may be left out."""
     rules = problem.rules
     is_missing = tours.nodes[customer, ROUTE] == NO_ROUTE
@@ -35,7 +36,7 @@ def is_left_out(tours: FleetTours, customer: int, problem: FleetProblem) -> bool
 
 
 @compiled_inline
-def price_left_out(tours: FleetTours, problem: FleetProblem) -> float:
+def price_left_out(tours: Tours, problem: SearchProblem) -> float:
     """The prizes of all who are left out."""
     price = 0.0
     if len(problem.optional) > 0:
@@ -46,7 +47,7 @@ def price_left_out(tours: FleetTours, problem: FleetProblem) -> float:
 
 
 @compiled_inline
-def draw_absent(tours: FleetTours, log: FleetLog, placed: int, state: RandomState) -> int:
+def draw_absent(tours: Tours, log: Log, placed: int, state: RandomState) -> int:
     """Add some missing customers to the `placed` ones to insert, and move them to the end of the list of missing ones.
 
     Returns their number.
@@ -61,9 +62,7 @@ def draw_absent(tours: FleetTours, log: FleetLog, placed: int, state: RandomStat
 
 
 @compiled_inline
-def draw_left_out(
-    tours: FleetTours, log: FleetLog, placed: int, most: int, state: RandomState, problem: FleetProblem
-) -> int:
+def draw_left_out(tours: Tours, log: Log, placed: int, most: int, state: RandomState, problem: SearchProblem) -> int:
     """Add some of those who are left out around the seed to the `placed` customers to insert; returns their number."""
     seed, neighbours, added = log.now[4], problem.neighbours, 0
     log.now[3] += 1
@@ -81,7 +80,7 @@ def draw_left_out(
 
 
 @compiled_inline
-def note_absent(tours: FleetTours, log: FleetLog, count: int, tried: int, problem: FleetProblem) -> None:
+def note_absent(tours: Tours, log: Log, count: int, tried: int, problem: SearchProblem) -> None:
     """Update the list of missing customers: those that were not tried, and those without a feasible position."""
     counts = tours.counts
     counts[ABSENT] -= tried

@@ -4,9 +4,27 @@ from __future__ import annotations
 
 import numpy as np
 
-from dynaroute.search.annealing.log import is_overlooked
-from dynaroute.search.annealing.tours import insert_stop, open_slot, remove_stop
+from dynaroute.search.annealing.log import Log, is_overlooked
+from dynaroute.search.annealing.tours import (
+    AFTER,
+    EARLY,
+    FIRST,
+    KIND,
+    LATE,
+    NO_ROUTE,
+    ROUTE,
+    SIZE,
+    SLOT_AT,
+    SPAN,
+    USED,
+    Tours,
+    insert_stop,
+    is_stop,
+    open_slot,
+    remove_stop,
+)
 from dynaroute.search.core.compiled import compiled_apart, compiled_inline
+from dynaroute.search.core.problem import SearchProblem
 from dynaroute.search.core.random_numbers import RandomState
 from dynaroute.search.with_limits.driving import drive_path, write_path
 from dynaroute.search.with_limits.evaluation import (
@@ -19,32 +37,15 @@ from dynaroute.search.with_limits.evaluation import (
     price_route,
 )
 from dynaroute.search.with_limits.insertion import choose_vehicle
-from dynaroute.search.with_limits.problem import FleetProblem
 from dynaroute.search.with_limits.rules import RELOAD
 from dynaroute.search.with_limits.saving import save_route
-from dynaroute.search.with_limits.state import (
-    AFTER,
-    EARLY,
-    FIRST,
-    KIND,
-    LATE,
-    NO_ROUTE,
-    ROUTE,
-    SIZE,
-    SLOT_AT,
-    SPAN,
-    USED,
-    FleetLog,
-    FleetTours,
-    is_stop,
-)
 from dynaroute.search.with_limits.times import refresh_times
 
 __all__ = ["insert_followers", "put_pair_back", "remove_followers"]
 
 
 @compiled_inline
-def insert_followers(tours: FleetTours, customer: int, slot: int, problem: FleetProblem) -> None:
+def insert_followers(tours: Tours, customer: int, slot: int, problem: SearchProblem) -> None:
     """Insert all who follow a customer directly in all plans."""
     if len(problem.driven) > 0:
         before, stop = customer, problem.rules.followers[customer]
@@ -54,7 +55,7 @@ def insert_followers(tours: FleetTours, customer: int, slot: int, problem: Fleet
 
 
 @compiled_inline
-def remove_followers(tours: FleetTours, customer: int, problem: FleetProblem) -> None:
+def remove_followers(tours: Tours, customer: int, problem: SearchProblem) -> None:
     """Remove all who follow a customer directly in all plans."""
     if len(problem.driven) > 0:
         stop = problem.rules.followers[customer]
@@ -65,14 +66,14 @@ def remove_followers(tours: FleetTours, customer: int, problem: FleetProblem) ->
 
 @compiled_apart
 def put_pair_back(
-    tours: FleetTours,
+    tours: Tours,
     pickup: int,
-    log: FleetLog,
+    log: Log,
     routes: int,
     discount: float,
     state: RandomState,
     wanted: int,
-    problem: FleetProblem,
+    problem: SearchProblem,
 ) -> float:
     """Insert a pair, or a customer and all who follow it directly, where they cost least, as `put_back` does.
 
@@ -143,7 +144,7 @@ def put_pair_back(
 
 @compiled_inline
 def _find_positions(
-    tours: FleetTours, pickup: int, slot: int, most: float, log: FleetLog, state: RandomState, problem: FleetProblem
+    tours: Tours, pickup: int, slot: int, most: float, log: Log, state: RandomState, problem: SearchProblem
 ) -> tuple[float, int, int]:
     """The cheapest positions on a route: the cost, and the stops before the pickup and the delivery."""
     if len(problem.driven) > 0 and problem.rules.followers[pickup] > 0:
@@ -155,7 +156,7 @@ def _find_positions(
 
 @compiled_inline
 def _find_places_of_pair(
-    tours: FleetTours, pickup: int, slot: int, most: float, log: FleetLog, state: RandomState, problem: FleetProblem
+    tours: Tours, pickup: int, slot: int, most: float, log: Log, state: RandomState, problem: SearchProblem
 ) -> tuple[float, int, int]:
     """The cheapest positions of a pair on a route: its cost, and the stops before the pickup and the delivery."""
     nodes, slots, rules, kind = tours.nodes, tours.slots, problem.rules, tours.slots[slot, KIND]
@@ -232,7 +233,7 @@ def _find_places_of_pair(
 
 @compiled_inline
 def _find_place_of_chain(
-    tours: FleetTours, head: int, slot: int, most: float, log: FleetLog, state: RandomState, problem: FleetProblem
+    tours: Tours, head: int, slot: int, most: float, log: Log, state: RandomState, problem: SearchProblem
 ) -> tuple[float, int, int]:
     """The cheapest position of a customer and all who follow it directly: its cost, and the stop before it."""
     best_cost, best_previous = most, 0
@@ -248,7 +249,7 @@ def _find_place_of_chain(
 
 @compiled_apart
 def _price_chain(
-    tours: FleetTours, head: int, slot: int, previous: int, following: int, most: float, problem: FleetProblem
+    tours: Tours, head: int, slot: int, previous: int, following: int, most: float, problem: SearchProblem
 ) -> float:
     """What a chain costs between two stops; infinite if a rule forbids it, or if it is clearly not below `most`.
 
@@ -280,7 +281,7 @@ def _price_chain(
 
 @compiled_inline
 def _price_delivery(
-    tours: FleetTours,
+    tours: Tours,
     slot: int,
     previous: int,
     here: int,
@@ -291,7 +292,7 @@ def _price_delivery(
     span: float,
     early: float,
     late: float,
-    problem: FleetProblem,
+    problem: SearchProblem,
 ) -> float:
     """What a pair costs if it is delivered between two stops, where service begins at this time; or infinity."""
     rules, kinds, kind = problem.rules, problem.kinds, tours.slots[slot, KIND]
@@ -334,7 +335,7 @@ def _price_delivery(
 
 @compiled_apart
 def _measure_driving(
-    tours: FleetTours, slot: int, previous: int, here: int, delivery: int, onward: int, problem: FleetProblem
+    tours: Tours, slot: int, previous: int, here: int, delivery: int, onward: int, problem: SearchProblem
 ) -> float:
     """How many more seconds are driven with a pickup after a stop, and its delivery after another or the pickup."""
     rules, pickup = problem.rules, problem.rules.partners[delivery]
@@ -348,9 +349,7 @@ def _measure_driving(
 
 
 @compiled_inline
-def _has_room_for_pair(
-    tours: FleetTours, slot: int, previous: int, pickup: int, kind: int, problem: FleetProblem
-) -> bool:
+def _has_room_for_pair(tours: Tours, slot: int, previous: int, pickup: int, kind: int, problem: SearchProblem) -> bool:
     """Whether the goods of a pickup fit on the leg after a stop."""
     rules = problem.rules
     for dimension in range(rules.rooms.shape[1]):

@@ -5,20 +5,21 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+from dynaroute.search.core.problem import SearchProblem
 from dynaroute.search.core.random_numbers import RandomState, draw_below
-from dynaroute.search.with_limits.problem import FleetProblem, FleetRoutes, number_visits
+from dynaroute.search.with_limits.problem import TypedRoutes, number_visits
 
-__all__ = ["FleetPlans", "PricedRoutes", "cross_plans"]
+__all__ = ["Plans", "PricedRoutes", "cross_plans"]
 
 
 class PricedRoutes(NamedTuple):
     """Routes and their price: the length, plus what missing customers and vehicles count."""
 
     price: float
-    routes: FleetRoutes
+    routes: TypedRoutes
 
 
-class FleetPlans:
+class Plans:
     """A few different plans, which are crossed in rounds until children stop improving.
 
     Parameters
@@ -94,8 +95,8 @@ class FleetPlans:
 
 
 def cross_plans(
-    mother: FleetRoutes, father: FleetRoutes, problem: FleetProblem, state: RandomState, most: int
-) -> FleetRoutes:
+    mother: TypedRoutes, father: TypedRoutes, problem: SearchProblem, state: RandomState, most: int
+) -> TypedRoutes:
     """Combine neighbouring routes of the father with the mother's routes, without the customers served twice.
 
     Parameters

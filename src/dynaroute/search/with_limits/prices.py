@@ -12,13 +12,13 @@ from dynaroute.search.core.compiled import compiled_inline
 from dynaroute.search.core.problem import SearchProblem
 from dynaroute.search.with_limits.missing import price_left_out
 from dynaroute.search.with_limits.pairs import insert_followers, remove_followers
-from dynaroute.search.with_limits.problem import FleetRoutes, list_served_alone, price_routes
+from dynaroute.search.with_limits.problem import TypedRoutes, list_served_alone, price_routes
 from dynaroute.search.with_limits.times import is_within_limits, refresh_times
 
 __all__ = ["add_prices_alone", "price_driving", "price_plan"]
 
 
-def price_plan(problem: SearchProblem, routes: FleetRoutes) -> float:
+def price_plan(problem: SearchProblem, routes: TypedRoutes) -> float:
     """What routes cost, with the prices of missing customers and of vehicles."""
     if not problem.rules:
         return price_routes(problem, routes)
@@ -28,7 +28,7 @@ def price_plan(problem: SearchProblem, routes: FleetRoutes) -> float:
     return price + float(absent * problem.absence_price + used * problem.vehicle_price)
 
 
-def price_driving(problem: SearchProblem, routes: FleetRoutes) -> float:
+def price_driving(problem: SearchProblem, routes: TypedRoutes) -> float:
     """What driving costs: the length, or its price and that of the time, without what vehicles cost in any case."""
     if not problem.rules:
         return problem.cost(routes)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from dynaroute.base.memory import memory_for_fleets, require_memory
+from dynaroute.base.memory import memory_for_limits, require_memory
 from dynaroute.problem.fleet import TOLERANCE
 from dynaroute.problem.instance import Instance
 from dynaroute.search.core.problem import SearchProblem, list_matrix_rows, list_nearest
@@ -20,8 +20,7 @@ from dynaroute.search.with_limits.reading import bound_price, find_end_nodes, li
 from dynaroute.search.with_limits.rules import FORBIDDEN, OFF, ON, PICKUP, Kinds
 
 __all__ = [
-    "FleetProblem",
-    "FleetRoutes",
+    "TypedRoutes",
     "begin_routes",
     "count_fewest_routes",
     "find_site",
@@ -41,10 +40,7 @@ Longs = NDArray[np.int64]
 Nodes = NDArray[np.int32]
 
 # each route: the number of its type of vehicle among `Instance.alike_types`, then its customers
-FleetRoutes = tuple[tuple[int, ...], ...]
-
-
-FleetProblem = SearchProblem
+TypedRoutes = tuple[tuple[int, ...], ...]
 
 
 def read_problem(
@@ -72,7 +68,7 @@ def read_problem(
     OutOfTimeError
         If the time was up before the problem was ready.
     """
-    require_memory(memory_for_fleets(instance.size))
+    require_memory(memory_for_limits(instance.size))
     absence_price, vehicle_price = price_absence(instance, vehicles_first)
     if instance.rules:
         problem = _read_with_rules(instance, absence_price, neighbours, beside, is_time_up)
@@ -187,7 +183,7 @@ def list_required(problem: SearchProblem) -> list[int]:
     return [customer for customer in list_served_alone(problem) if np.isinf(problem.rules.prizes[customer])]
 
 
-def begin_routes(problem: SearchProblem, routes: FleetRoutes) -> FleetRoutes:
+def begin_routes(problem: SearchProblem, routes: TypedRoutes) -> TypedRoutes:
     """Add the beginnings of routes that vehicles have begun, and take their stops off all other routes."""
     if not problem.driven or not problem.rules.beginnings.any():
         return routes
@@ -204,7 +200,7 @@ def begin_routes(problem: SearchProblem, routes: FleetRoutes) -> FleetRoutes:
     return (*others, *((kind, *stops) for kind, stops in begun.items()))
 
 
-def number_visits(problem: SearchProblem, routes: FleetRoutes) -> FleetRoutes:
+def number_visits(problem: SearchProblem, routes: TypedRoutes) -> TypedRoutes:
     """Number the visits to load again in order, each place's apart; a route for which none is left is dropped."""
     if not problem.reloading:
         return routes
@@ -238,7 +234,7 @@ def count_fewest_routes(problem: SearchProblem) -> int:
     )
 
 
-def price_routes(problem: SearchProblem, routes: FleetRoutes) -> float:
+def price_routes(problem: SearchProblem, routes: TypedRoutes) -> float:
     """The total length of routes plus the prices of missing customers and of vehicles."""
     absent = problem.size - sum(len(route) - 1 for route in routes)
     return problem.cost(routes) + problem.absence_price * absent + problem.vehicle_price * len(routes)

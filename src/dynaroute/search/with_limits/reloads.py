@@ -4,20 +4,31 @@ from __future__ import annotations
 
 import numpy as np
 
-from dynaroute.search.annealing.tours import insert_stop, is_stop, remove_stop
+from dynaroute.search.annealing.tours import (
+    AFTER,
+    BEFORE,
+    FIRST,
+    KIND,
+    NO_ROUTE,
+    ROUTE,
+    SIZE,
+    Tours,
+    insert_stop,
+    is_stop,
+    remove_stop,
+)
 from dynaroute.search.core.compiled import compiled_apart, compiled_inline
+from dynaroute.search.core.problem import SearchProblem
 from dynaroute.search.with_limits.driving import drive_path, write_path
 from dynaroute.search.with_limits.evaluation import is_route_allowed, is_tied, meets_other, price_route
-from dynaroute.search.with_limits.problem import FleetProblem
 from dynaroute.search.with_limits.rules import DELIVERY, PICKUP, RELOAD
-from dynaroute.search.with_limits.state import AFTER, BEFORE, FIRST, KIND, NO_ROUTE, ROUTE, SIZE, FleetTours
 from dynaroute.search.with_limits.times import refresh_times
 
 __all__ = ["drop_visits", "find_free_visit", "find_next_site", "price_with_visit"]
 
 
 @compiled_inline
-def find_free_visit(tours: FleetTours, place: int, problem: FleetProblem) -> int:
+def find_free_visit(tours: Tours, place: int, problem: SearchProblem) -> int:
     """The next visit from a place of the list of visits on that is on no route; or -1."""
     sites, customers = problem.rules.sites, problem.rules.customers
     for visit in range(place, len(sites)):
@@ -27,7 +38,7 @@ def find_free_visit(tours: FleetTours, place: int, problem: FleetProblem) -> int
 
 
 @compiled_inline
-def find_next_site(tours: FleetTours, visit: int, problem: FleetProblem) -> int:
+def find_next_site(tours: Tours, visit: int, problem: SearchProblem) -> int:
     """The first free visit at the next other place than that of a visit; -1 if there is none."""
     sites, customers = problem.rules.sites, problem.rules.customers
     place = visit - customers - 1
@@ -39,14 +50,14 @@ def find_next_site(tours: FleetTours, visit: int, problem: FleetProblem) -> int:
 
 @compiled_apart
 def price_with_visit(
-    tours: FleetTours,
+    tours: Tours,
     customer: int,
     visit: int,
     is_before: bool,
     previous: int,
     following: int,
     most: float,
-    problem: FleetProblem,
+    problem: SearchProblem,
 ) -> float:
     """What a customer costs between two stops with a visit to load again before or after; infinite if forbidden."""
     rules, slot = problem.rules, tours.nodes[previous if is_stop(previous, problem) else following, ROUTE]
@@ -76,7 +87,7 @@ def price_with_visit(
 
 
 @compiled_inline
-def _are_loads_right(tours: FleetTours, count: int, kind: int, problem: FleetProblem) -> bool:
+def _are_loads_right(tours: Tours, count: int, kind: int, problem: SearchProblem) -> bool:
     """Whether the written path has not too many trips, and loads fit on all of them."""
     rules, trips, shipments = problem.rules, 1, 0
     for place in range(count):
@@ -107,7 +118,7 @@ def _are_loads_right(tours: FleetTours, count: int, kind: int, problem: FleetPro
 
 
 @compiled_apart
-def drop_visits(tours: FleetTours, slot: int, problem: FleetProblem) -> None:
+def drop_visits(tours: Tours, slot: int, problem: SearchProblem) -> None:
     """Give up the visits of a route that it does not need any more."""
     rules, stop = problem.rules, tours.slots[slot, FIRST]
     if tours.slots[slot, SIZE] == 0:

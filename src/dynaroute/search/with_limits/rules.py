@@ -69,12 +69,12 @@ class Kinds(NamedTuple):
 class Rules(NamedTuple):
     """What applies to stops and types of vehicles; an empty tuple stands for no rules at all.
 
-    P profiles, N nodes as in `FleetProblem`, T types of vehicles, K dimensions of loads.
+    P profiles, N nodes as in `SearchProblem`, T types of vehicles, K dimensions of loads.
 
     Attributes
     ----------
     distances, durations
-        (P, N, N) for each profile, as in `FleetProblem`.
+        (P, N, N) for each profile, as in `SearchProblem`.
     service
         (P, N) seconds of service.
     delivered, collected

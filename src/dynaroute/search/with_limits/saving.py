@@ -2,24 +2,35 @@
 
 from __future__ import annotations
 
-from dynaroute.search.annealing.tours import insert_stop, open_slot, remove_stop
+from dynaroute.search.annealing.log import Log
+from dynaroute.search.annealing.tours import (
+    AFTER,
+    FIRST,
+    KIND,
+    PLACE,
+    SIZE,
+    USED,
+    Tours,
+    insert_stop,
+    open_slot,
+    remove_stop,
+)
 from dynaroute.search.core.compiled import compiled_apart, compiled_inline
-from dynaroute.search.with_limits.problem import FleetProblem
-from dynaroute.search.with_limits.state import AFTER, FIRST, KIND, PLACE, SIZE, USED, FleetLog, FleetTours
+from dynaroute.search.core.problem import SearchProblem
 from dynaroute.search.with_limits.times import refresh_times
 
 __all__ = ["begin_saving", "restore_routes", "save_route"]
 
 
 @compiled_inline
-def begin_saving(log: FleetLog) -> None:
+def begin_saving(log: Log) -> None:
     """Forget the saved routes."""
     log.now[0] += 1
     log.now[1], log.now[2] = 0, 0
 
 
 @compiled_inline
-def save_route(tours: FleetTours, log: FleetLog, slot: int) -> None:
+def save_route(tours: Tours, log: Log, slot: int) -> None:
     """Save a route before its first change in this iteration."""
     now = log.now
     if log.stamps[slot, 0] == now[0]:
@@ -39,7 +50,7 @@ def save_route(tours: FleetTours, log: FleetLog, slot: int) -> None:
 
 
 @compiled_apart
-def restore_routes(tours: FleetTours, log: FleetLog, problem: FleetProblem) -> None:
+def restore_routes(tours: Tours, log: Log, problem: SearchProblem) -> None:
     """Restore all saved routes."""
     slots, saved, count = tours.slots, log.saved, log.now[1]
     for place in range(count):

@@ -18,23 +18,17 @@ from dynaroute.problem.instance import Instance
 from dynaroute.problem.solution import Solution
 from dynaroute.problem.timetable import can_serve_alone, measure_depot_legs
 from dynaroute.search.combined import Team, copy_best_to_worst
+from dynaroute.search.core.problem import SearchProblem
 from dynaroute.search.core.random_numbers import make_random_state
 from dynaroute.search.pacing import Searcher, run_slices
 from dynaroute.search.search import Improvement, Incumbent, SearchOutcome, halt_at_deadline, leave_time_to_close
-from dynaroute.search.with_limits.annealing import FleetAnnealing, FleetSettings
+from dynaroute.search.with_limits.annealing import PlanAnnealing, PlanSettings
 from dynaroute.search.with_limits.plans import cross_plans
-from dynaroute.search.with_limits.problem import (
-    FleetProblem,
-    FleetRoutes,
-    find_site,
-    number_visits,
-    price_absence,
-    read_problem,
-)
+from dynaroute.search.with_limits.problem import TypedRoutes, find_site, number_visits, price_absence, read_problem
 from dynaroute.search.with_limits.reading import weigh_absence
 from dynaroute.search.with_limits.small import MOST_CUSTOMERS, find_best_of_all
 
-__all__ = ["load_machine_code_of_fleets", "load_machine_code_of_rules", "make_tiny_instance", "search_fleet"]
+__all__ = ["load_machine_code_of_limits", "load_machine_code_of_rules", "make_tiny_instance", "search_with_limits"]
 
 _USUAL_PATIENCE_SECONDS = 60.0  # if no limit is given
 _USUAL_ITERATION_SECONDS = 8e-6  # for choices that must not depend on the machine's speed
@@ -47,7 +41,7 @@ _MOST_PLANS = 8
 _SEARCHING_SHARE = 0.5  # of the time that is left for the search, however many types few customers can be served by
 
 
-def search_fleet(
+def search_with_limits(
     instance: Instance,
     start: Solution | None,
     stopping: Stopping,
@@ -79,7 +73,7 @@ def search_fleet(
         A solution within all limits. It leaves customers out if no plan that serves all was found.
     """
     garage = _Garage(instance, start)
-    incumbent = _FleetIncumbent(instance, garage, stopping.began, on_improvement, objective)
+    incumbent = _PlanIncumbent(instance, garage, stopping.began, on_improvement, objective)
     stopping = leave_time_to_close(stopping, instance.size, has_matrix=True)
     iterations = 0
     is_interrupted = False
@@ -104,19 +98,19 @@ def search_fleet(
 
 
 @cache
-def load_machine_code_of_fleets() -> None:
+def load_machine_code_of_limits() -> None:
     """Load the machine code of these searches once per process, so that it does not count as search time."""
     square = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
     instance = Instance(square, np.array([0, 1, 1, 1]), 2, vehicles=(VehicleType(2, max_stops=2),))
-    search_fleet(instance, None, Stopping(iterations=1))
-    FleetAnnealing(read_problem(instance), (), FleetSettings(), seed=0)  # begins without any routes
+    search_with_limits(instance, None, Stopping(iterations=1))
+    PlanAnnealing(read_problem(instance), (), PlanSettings(), seed=0)  # begins without any routes
     cross_plans(((0, 1, 2), (0, 3)), ((0, 1), (0, 2, 3)), read_problem(instance), make_random_state(0), 2)
 
 
 @cache
 def load_machine_code_of_rules(code: str) -> None:
-    """Load one version of the machine code for problems with rules; see `load_machine_code_of_fleets`."""
-    search_fleet(make_tiny_instance(code), None, Stopping(iterations=1))
+    """Load one version of the machine code for problems with rules; see `load_machine_code_of_limits`."""
+    search_with_limits(make_tiny_instance(code), None, Stopping(iterations=1))
 
 
 def make_tiny_instance(code: str) -> Instance:
@@ -136,7 +130,7 @@ def make_tiny_instance(code: str) -> Instance:
 
 
 def _choose_searcher(
-    problem: FleetProblem, start: FleetRoutes, stopping: Stopping, seed: int, threads: int
+    problem: SearchProblem, start: TypedRoutes, stopping: Stopping, seed: int, threads: int
 ) -> Searcher:
     seconds = _ITERATION_SECONDS_WITH_RULES if problem.rules else _USUAL_ITERATION_SECONDS
     settings = _choose_settings(problem.size, stopping, seconds)
@@ -144,15 +138,15 @@ def _choose_searcher(
         settings = replace(settings, hottest=min(settings.hottest, _HOTTEST_WITH_PRIZES))
     if start:
         settings = replace(settings, hottest=min(settings.hottest, _STARTED_HOTTEST))
-    members = [FleetAnnealing(problem, start, settings, seed, stream, stopping.is_time_up) for stream in range(threads)]
+    members = [PlanAnnealing(problem, start, settings, seed, stream, stopping.is_time_up) for stream in range(threads)]
     return members[0] if threads == 1 else Team(members, copy_best_to_worst)
 
 
 def _choose_settings(
     size: int, stopping: Stopping, iteration_seconds: float = _USUAL_ITERATION_SECONDS
-) -> FleetSettings:
+) -> PlanSettings:
     """Use as many plans as there is time to anneal; if there is too little for one, start it cooler."""
-    usual = FleetSettings()
+    usual = PlanSettings()
     seconds = _USUAL_PATIENCE_SECONDS if stopping.deadline is None else stopping.seconds_left
     iterations = seconds / iteration_seconds
     if stopping.iterations is not None:
@@ -166,8 +160,8 @@ def _choose_settings(
 
 
 def _find_first_routes(
-    problem: FleetProblem, garage: _Garage, start: Solution | None, stopping: Stopping
-) -> FleetRoutes:
+    problem: SearchProblem, garage: _Garage, start: Solution | None, stopping: Stopping
+) -> TypedRoutes:
     """The routes to start from: the best of all if there are few customers and rules, else those of a known plan."""
     if not problem.rules and problem.size <= MOST_CUSTOMERS:
         soon = stopping
@@ -183,7 +177,7 @@ class _Garage:
 
     def __init__(self, instance: Instance, start: Solution | None) -> None:
         self._instance = instance
-        self.problem: FleetProblem | None = None  # numbers visits to load again in its own way
+        self.problem: SearchProblem | None = None  # numbers visits to load again in its own way
         self._groups = instance.alike_types
         self._group_of = {kind: group for group, alike in enumerate(self._groups) for kind in alike.members}
         self._driver: dict[int, int] = {}  # of each customer in the known plan
@@ -191,7 +185,7 @@ class _Garage:
             kinds = start.vehicle_types(instance)
             self._driver = {stop: kind for kind, route in zip(kinds, start.routes, strict=True) for stop in route}
 
-    def write(self, plan: Solution) -> FleetRoutes:
+    def write(self, plan: Solution) -> TypedRoutes:
         """Turn a plan into routes that start with the search's type."""
         kinds = plan.vehicle_types(self._instance)
         routes = tuple((self._group_of[kind], *route) for kind, route in zip(kinds, plan.routes, strict=True))
@@ -204,7 +198,7 @@ class _Garage:
         )
         return number_visits(self.problem, tuple(visits))
 
-    def read(self, routes: FleetRoutes) -> Solution:
+    def read(self, routes: TypedRoutes) -> Solution:
         """Turn routes that start with the search's type into a plan.
 
         A vehicle stays with a customer of the known plan if it can; otherwise the first free one drives.
@@ -238,7 +232,7 @@ class _Garage:
         return kind
 
 
-class _FleetIncumbent(Incumbent):
+class _PlanIncumbent(Incumbent):
     """The best plan so far: the most customers come first, then the fewest vehicles if that is the objective."""
 
     def __init__(
@@ -274,7 +268,7 @@ class _FleetIncumbent(Incumbent):
         is_served[[stop for route in solution.routes for stop in route]] = True
         return np.flatnonzero(~is_served[1 : self._instance.size + 1]) + 1
 
-    def read_solution(self, routes: FleetRoutes) -> Solution:
+    def read_solution(self, routes: TypedRoutes) -> Solution:
         """Turn routes that start with the search's type of vehicle into a solution."""
         return self._garage.read(routes)
 

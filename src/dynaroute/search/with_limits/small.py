@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 
 from dynaroute.search.core.compiled import compiled_inline
 from dynaroute.search.core.legs import measure_leg
+from dynaroute.search.core.problem import SearchProblem
 from dynaroute.search.with_limits.evaluation import append_span
-from dynaroute.search.with_limits.problem import FleetProblem, FleetRoutes
+from dynaroute.search.with_limits.problem import TypedRoutes
 
 __all__ = ["MOST_CUSTOMERS", "find_best_of_all"]
 
@@ -27,7 +28,7 @@ _MOST_WAITING = 32  # unfinished orders: at most 21 with six customers, because 
 _Remainder = tuple[int, tuple[int, ...]]  # a set of customers, as bits, and the types of scarce vehicles in use
 
 
-def find_best_of_all(problem: FleetProblem, is_time_up: Callable[[], bool]) -> FleetRoutes:
+def find_best_of_all(problem: SearchProblem, is_time_up: Callable[[], bool]) -> TypedRoutes:
     """Find the cheapest plan; it leaves customers out only if it has to.
 
     Parameters
@@ -39,7 +40,7 @@ def find_best_of_all(problem: FleetProblem, is_time_up: Callable[[], bool]) -> F
 
     Returns
     -------
-    FleetRoutes
+    TypedRoutes
         No routes if it was given up, also because too many different types would have to be combined.
     """
     assert problem.size <= MOST_CUSTOMERS
@@ -75,7 +76,7 @@ class _Orders(NamedTuple):
     spans: NDArray[np.float64]
 
 
-def _try_all_orders(problem: FleetProblem, is_time_up: Callable[[], bool]) -> list[_Orders] | None:
+def _try_all_orders(problem: SearchProblem, is_time_up: Callable[[], bool]) -> list[_Orders] | None:
     """Find the best routes of every type; None if there was no time for all."""
     size = problem.size
     tables = []
@@ -95,7 +96,7 @@ def _try_all_orders(problem: FleetProblem, is_time_up: Callable[[], bool]) -> li
 
 
 @compiled_inline
-def _try_orders(kind: int, orders: _Orders, problem: FleetProblem) -> None:
+def _try_orders(kind: int, orders: _Orders, problem: SearchProblem) -> None:
     """Try all orders in which a vehicle of this type can serve any of the customers."""
     kinds, durations, distances = problem.kinds, problem.durations, problem.distances
     lengths, waiting, spans = orders.lengths, orders.waiting, orders.spans
@@ -163,7 +164,7 @@ class _Route(NamedTuple):
     stops: tuple[int, ...]
 
 
-def _list_useful_routes(problem: FleetProblem, tables: list[_Orders]) -> list[_Route]:
+def _list_useful_routes(problem: SearchProblem, tables: list[_Orders]) -> list[_Route]:
     """List the routes to each set of customers by the cheapest types that together have enough vehicles.
 
     A plan has no more routes than customers. So if it used another type, one of these would be free, and no dearer.
@@ -188,22 +189,22 @@ def _list_useful_routes(problem: FleetProblem, tables: list[_Orders]) -> list[_R
 class _Combination:
     """Combines routes to the cheapest plan, remembering the best plan for each remainder of the problem."""
 
-    def __init__(self, routes: list[_Route], problem: FleetProblem, is_time_up: Callable[[], bool]) -> None:
+    def __init__(self, routes: list[_Route], problem: SearchProblem, is_time_up: Callable[[], bool]) -> None:
         self._problem = problem
         self._is_time_up = is_time_up
         self._counts = problem.kinds.counts.tolist()
         everybody = range(2**problem.size)
         self._beginning = [[route for route in routes if _begins(route.served, left)] for left in everybody]
-        self._known: dict[_Remainder, tuple[float, FleetRoutes]] = {}
+        self._known: dict[_Remainder, tuple[float, TypedRoutes]] = {}
 
-    def find(self) -> FleetRoutes | None:
+    def find(self) -> TypedRoutes | None:
         """Find the cheapest plan; None if there was no time, or too much to remember."""
         try:
             return self._plan(2**self._problem.size - 1, ())[1]
         except _TooMuchError:
             return None
 
-    def _plan(self, left: int, used: tuple[int, ...]) -> tuple[float, FleetRoutes]:
+    def _plan(self, left: int, used: tuple[int, ...]) -> tuple[float, TypedRoutes]:
         """The best plan for the customers who are left, without the vehicles in use."""
         if left == 0:
             return 0.0, ()
