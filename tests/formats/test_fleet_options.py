@@ -76,3 +76,19 @@ def test_another_rounding_is_that_of_the_lengths() -> None:
 def test_a_matrix_is_not_rounded_again() -> None:
     with pytest.raises(OptionError, match="matrix"):
         FleetOptions(rounding="dimacs").apply(make(distances=np.ones((3, 3))))
+
+
+def test_vehicles_that_have_begun_their_routes_are_not_replaced() -> None:
+    begun = make(vehicles=(VehicleType(50, count=1, beginning=(1,)),))
+    with pytest.raises(OptionError) as refusal:
+        FleetOptions(vehicles=VehicleList((VehicleType(90),))).apply(begun)
+    assert refusal.value.where.field == "vehicles"
+
+
+def test_customers_keep_their_usual_vehicles_by_name_if_the_vehicles_are_replaced() -> None:
+    vehicles = (VehicleType(50, "a"), VehicleType(50, "b"))
+    known = make(vehicles=vehicles, usual_vehicles=np.array([-1, 0, 1]), change_cost=3)
+    others = VehicleList((VehicleType(90, "c"), VehicleType(90, "a")))
+    usual = FleetOptions(vehicles=others).apply(known).usual_vehicles
+    assert usual is not None
+    assert usual.tolist() == [-1, 1, -1]

@@ -96,6 +96,9 @@ class FleetOptions:
 
     def _change(self, instance: Instance) -> Instance:
         if isinstance(self.vehicles, VehicleList):
+            if any(kind.beginning for kind in instance.fleet):
+                message = "vehicles of the file have begun their routes, which others cannot go on with."
+                raise OptionError.about("vehicles", message, "Leave the option out.")
             instance = use_vehicles(instance, self.vehicles)
         limits: dict[str, Any] = {"max_duration": self.max_duration, "max_distance": self.max_distance}
         if isinstance(self.vehicles, int):
