@@ -17,9 +17,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from dynaroute.base.errors import DynarouteError
     from dynaroute.batch import InstanceBatch, RouteBatch
+    from dynaroute.desk.comparing import compare
+    from dynaroute.desk.explaining import explain
+    from dynaroute.desk.replanning import replan
     from dynaroute.formats import read, read_set, read_solution, read_vehicles, write
     from dynaroute.model import Policy
     from dynaroute.plans import Plan, read_plan, write_plan
+    from dynaroute.plans.changes.insertion import insert
     from dynaroute.problem.fleet import VehicleType
     from dynaroute.problem.instance import Instance
     from dynaroute.problem.solution import Solution, check, make_timetable
@@ -39,12 +43,16 @@ _MODULES = {
     "Solution": "dynaroute.problem.solution",
     "VehicleType": "dynaroute.problem.fleet",
     "check": "dynaroute.problem.solution",
+    "compare": "dynaroute.desk.comparing",
+    "explain": "dynaroute.desk.explaining",
+    "insert": "dynaroute.plans.changes.insertion",
     "make_timetable": "dynaroute.problem.solution",
     "read": "dynaroute.formats",
     "read_plan": "dynaroute.plans",
     "read_set": "dynaroute.formats",
     "read_solution": "dynaroute.formats",
     "read_vehicles": "dynaroute.formats",
+    "replan": "dynaroute.desk.replanning",
     "solve": "dynaroute.solving.solve",
     "write": "dynaroute.formats",
     "write_plan": "dynaroute.plans",
@@ -61,12 +69,16 @@ __all__ = [
     "Solution",
     "VehicleType",
     "check",
+    "compare",
+    "explain",
+    "insert",
     "make_timetable",
     "read",
     "read_plan",
     "read_set",
     "read_solution",
     "read_vehicles",
+    "replan",
     "solve",
     "write",
     "write_plan",

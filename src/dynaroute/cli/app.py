@@ -40,6 +40,7 @@ _MODULES = (  # of `cli/commands`, in the order of the help; each has a command 
     "plot",
     "convert",
     "insert",
+    "desk.replan",
     "desk.explain",
     "desk.what_if",
     "desk.simulate",

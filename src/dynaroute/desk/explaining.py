@@ -140,6 +140,19 @@ def explain_customer(plan: Plan, name: str) -> CustomerExplanation:
     return search.describe(customer, moving, saved, sorted(places, key=lambda place: place.rank))
 
 
+def explain(plan: Plan, customer: str | None = None) -> tuple[CustomerExplanation, ...]:
+    """Explain one customer with its best place on every other route, or all with the cheapest other place of each.
+
+    Parameters
+    ----------
+    plan
+        The plan; it may be wrong elsewhere.
+    customer
+        The customer's id; None for all.
+    """
+    return explain_all(plan) if customer is None else (explain_customer(plan, customer),)
+
+
 def explain_all(plan: Plan, is_time_up: Callable[[], bool] = lambda: False) -> tuple[CustomerExplanation, ...]:
     """Explain every customer, each with its cheapest other place only, or without any if there is none.
 

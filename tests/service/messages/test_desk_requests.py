@@ -41,6 +41,14 @@ def test_other_days_are_tried(client: httpx.Client) -> None:
     assert [each["possible"] for each in answer["variants"]] == [False, True, True]
 
 
+def test_the_rest_of_a_day_is_planned_again(client: httpx.Client) -> None:
+    body = {"plan": plan_document(), "now": "09:00", "cancel": ["Florist"], "time_limit": 0.05}
+    answer = client.post("/v1/replan", json=body).json()
+
+    assert (answer["ok"], answer["cancelled"], answer["moved"]) == (True, ["Florist"], 0)
+    assert [vehicle["name"] for vehicle in answer["plan"]["instance"]["vehicles"]][:2] == ["Sprinter", "Sprinter 2"]
+
+
 @pytest.mark.parametrize(
     ("address", "body", "field"),
     [
@@ -56,6 +64,10 @@ def test_other_days_are_tried(client: httpx.Client) -> None:
         ("explain", {"plan": plan_document(), "customer": "School"}, "customer"),
         ("explain", {"plan": {"routes": [[1]]}}, "plan.instance"),
         ("what-if", {"plan": plan_document()}, "what-if"),
+        ("replan", {"plan": plan_document()}, "now"),
+        ("replan", {"plan": plan_document(), "now": "09:00", "broken": ["Van"]}, "broken"),
+        ("replan", {"plan": plan_document(), "now": "09:00", "cancel": ["Bakery"]}, "cancel"),
+        ("replan", {"plan": plan_document(), "now": "09:00", "change_cost": -1}, "change_cost"),
         ("what-if", {"plan": plan_document(), "vehicles": ["2..5"]}, "vehicles"),
         ("what-if", {"plan": plan_document(), "promises": True, "time_limit": 9}, "time_limit"),
         ("what-if", {"plan": plan_document(), "promises": 1}, "promises"),

@@ -35,6 +35,7 @@ def test_every_endpoint_is_described(client: httpx.Client) -> None:
         "POST /v1/compare",
         "POST /v1/explain",
         "POST /v1/what-if",
+        "POST /v1/replan",
         "POST /v1/jobs",
         "GET /v1/jobs/{id}",
         "DELETE /v1/jobs/{id}",
@@ -60,7 +61,7 @@ def test_limits_and_models_are_described(client: httpx.Client) -> None:
     "path",
     [
         f"/v1/{name}"
-        for name in ("solve", "jobs", "check", "convert", "insert", "export", "compare", "explain", "what-if")
+        for name in ("solve", "jobs", "check", "convert", "insert", "export", "compare", "explain", "what-if", "replan")
     ],
 )
 def test_examples_are_answered(client: httpx.Client, path: str) -> None:
@@ -95,5 +96,5 @@ def test_service_keeps_to_its_description(tmp_path: Path) -> None:
         )
 
         assert result.returncode == 0, result.stdout
-        assert "Tested: 17" in result.stdout
+        assert "Tested: 18" in result.stdout
         assert "Traceback" not in service.log.read_text()

@@ -156,6 +156,9 @@ def insert_customers(plan: Plan, customers: Customers) -> InsertionResult:
     return InsertionResult(after, insertions, tuple(_find_earlier_departures(plan, after)))
 
 
+insert = insert_customers  # by its public name, dynaroute.insert
+
+
 def _find_earlier_departures(before: Plan, after: Plan) -> Iterator[EarlierDeparture]:
     """Compare when each vehicle departs; a new one with the first that departed before."""
     if not before.has_times or not before.routes:

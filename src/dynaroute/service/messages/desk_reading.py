@@ -7,14 +7,16 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from dynaroute.base.errors import FormatError, gather_notes
+from dynaroute.desk.replanning import USUAL_TIME_LIMIT
 from dynaroute.desk.trying import USUAL_SECONDS
 from dynaroute.desk.variants import Variant, Wishes, list_variants
-from dynaroute.formats.json.document import read_number, require_list, require_object
+from dynaroute.formats.json.document import read_number, require, require_list, require_object
 from dynaroute.formats.json.times import read_seconds
 from dynaroute.plans.plan import Plan
 from dynaroute.service.messages.desk_schemas import MOST_VARIANTS
 from dynaroute.service.messages.reading import read_plan_of, read_request
 from dynaroute.service.messages.refusals import make_large_error
+from dynaroute.service.messages.request_schemas import MOST_NEW_CUSTOMERS
 from dynaroute.service.messages.sizes import ReadingLimits
 
 
@@ -33,6 +35,20 @@ class WhatIfWanted:
     plan: Plan
     variants: tuple[Variant, ...]
     seconds: float
+
+
+@dataclass(frozen=True)
+class DayChangeWanted:
+    """A plan, what happens during the day, and the seconds of the search."""
+
+    plan: Plan
+    now: float
+    cancel: tuple[str, ...]
+    add: tuple[object, ...]
+    broken: tuple[str, ...]
+    change_cost: float | None
+    seconds: float
+    notes: tuple[str, ...]
 
 
 def read_two_plans(body: bytes, content_type: str, limits: ReadingLimits) -> tuple[Plan, Plan]:
@@ -77,10 +93,39 @@ def read_what_if(body: bytes, content_type: str, limits: ReadingLimits, longest:
     return WhatIfWanted(plan, tuple(variants), seconds)
 
 
-def _read_time_limit(document: Mapping[str, object], longest: float) -> float:
+def read_day_change(body: bytes, content_type: str, limits: ReadingLimits, longest: float) -> DayChangeWanted:
+    """Read a plan and what happens during the day; the search may take `longest` seconds."""
+    document = read_request(body, content_type, limits)
+    _refuse_other_keys(document, ("plan", "now", "cancel", "add", "broken", "change_cost", "time_limit"))
+    now = read_seconds(require(document, "now", ""), "now", math.nan)
+    if not math.isfinite(now):
+        raise FormatError.about("now", "the time is missing.", "Write it such as 10:00.")
+    customers = require_list(document.get("add") or [], "add")
+    if len(customers) > MOST_NEW_CUSTOMERS:
+        raise make_large_error(f"there are {len(customers)} new customers, more than {MOST_NEW_CUSTOMERS}.", "add")
+    limits.refuse_large_document({"customers": customers})
+    price = document.get("change_cost")
+    cost = None if price is None else float(read_number(price, "change_cost"))
+    if cost is not None and not 0 <= cost < math.inf:
+        raise FormatError.about("change_cost", "the price is below 0 or too large.", "Give 0 or more.")
+    with gather_notes() as notes:
+        plan = read_plan_of(document, "plan", limits, len(customers))
+    return DayChangeWanted(
+        plan,
+        now,
+        _read_texts(document, "cancel"),
+        tuple(customers),
+        _read_texts(document, "broken"),
+        cost,
+        _read_time_limit(document, longest, USUAL_TIME_LIMIT),
+        tuple(notes),
+    )
+
+
+def _read_time_limit(document: Mapping[str, object], longest: float, usual: float = USUAL_SECONDS) -> float:
     """Read the seconds of each search."""
     if document.get("time_limit") is None:
-        return min(USUAL_SECONDS, longest)
+        return min(usual, longest)
     seconds = float(read_number(document["time_limit"], "time_limit"))
     if not 0 < seconds <= longest:
         message = f"the time limit {seconds:g} s is not above 0 and at most {longest:.3g} s, for all searches together."

@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from dynaroute.service.messages.request_schemas import EXAMPLE_INSTANCE, PlanSchema, Time
+from dynaroute.service.messages.request_schemas import EXAMPLE_INSTANCE, Customer, GlobeCustomer, PlanSchema, Time
 from dynaroute.service.messages.response_schemas import ResponseSchema
 
 MOST_VARIANTS = 500
@@ -168,3 +168,59 @@ class WhatIfResponse(ResponseSchema):
     unit: str | None
     base: TrialSchema
     variants: list[TrialSchema]
+
+
+class ReplanRequest(BaseModel):
+    """A plan with travel times, and what happens during the day."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={
+            "examples": [
+                {
+                    "plan": {**EXAMPLE_PLAN, "instance": {**EXAMPLE_INSTANCE, "speed": 0.01}},
+                    "now": "00:01",
+                    "time_limit": 0.02,
+                }
+            ]
+        },
+    )
+
+    plan: PlanSchema
+    now: Time = Field(description="The time of day; everybody keeps to the timetable.")
+    cancel: list[str] | None = Field(default=None, description="Ids of customers who want nothing any more.")
+    add: list[Customer] | list[GlobeCustomer] | None = Field(default=None, description="New customers.")
+    broken: list[str] | None = Field(
+        default=None, description="Vehicles that go no further, named as in the timetable: the second van is van 2."
+    )
+    change_cost: float | None = Field(
+        default=None,
+        ge=0,
+        description="Price of a customer whom another vehicle serves than planned, in the unit of the cost; by default "
+        "half of what a customer costs on average.",
+    )
+    time_limit: float | None = Field(default=None, gt=0, description="Seconds of the search.")
+
+
+class LeftOutCustomerSchema(ResponseSchema):
+    """A customer on no route, and why."""
+
+    id: str
+    reason: str
+
+
+class ReplanResponse(CompareResponse):
+    """The new plan of the whole day, compared with the old one."""
+
+    plan: dict[str, Any] = Field(description="As in plan.json; every vehicle is a type of its own, with its name.")
+    ok: bool = Field(description="Whether the day can be done as wanted.")
+    cancelled: list[str]
+    added: list[str]
+    customers_to_call: list[str] = Field(
+        description="Who is new, not served any more, or reached a quarter of an hour earlier or later."
+    )
+    drivers_to_call: list[str] = Field(description="Vehicles whose stops, or their order, are not what they were.")
+    violations: list[str] = Field(description="What is wrong with the plan.")
+    left_out: list[LeftOutCustomerSchema]
+    messages: list[str] = Field(description="What becomes of the goods in broken vehicles, and notes about the input.")
+    seconds: float

@@ -9,7 +9,7 @@ from fastapi.openapi.utils import get_openapi
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
-from dynaroute.service.messages.desk_schemas import CompareRequest, ExplainRequest, WhatIfRequest
+from dynaroute.service.messages.desk_schemas import CompareRequest, ExplainRequest, ReplanRequest, WhatIfRequest
 from dynaroute.service.messages.file_schemas import ExportRequest, PlanFormat
 from dynaroute.service.messages.request_schemas import (
     CheckRequest,
@@ -49,6 +49,7 @@ _BODIES = (
     CompareRequest,
     ExplainRequest,
     WhatIfRequest,
+    ReplanRequest,
 )
 _RETRY_AFTER = {"Retry-After": {"description": "Seconds.", "schema": {"type": "integer"}}}
 
@@ -81,7 +82,7 @@ SOLVE_BODY = _describe_problem(SolveRequest)
 CONVERT_BODY = _describe_problem(InstanceSchema)
 CHECK_BODY, INSERT_BODY = _describe_document(CheckRequest), _describe_document(InsertRequest)
 COMPARE_BODY, EXPLAIN_BODY = _describe_document(CompareRequest), _describe_document(ExplainRequest)
-WHAT_IF_BODY = _describe_document(WhatIfRequest)
+WHAT_IF_BODY, REPLAN_BODY = _describe_document(WhatIfRequest), _describe_document(ReplanRequest)
 EXPORT_BODY = _describe_document(ExportRequest)
 PREVIEW_BODY: dict[str, Any] = {
     "requestBody": {

@@ -9,7 +9,7 @@ import pytest
 from command_line import assert_refused, invoke, invoke_json
 from desk_days import plan_document
 
-COMMANDS = ("explain", "what-if", "simulate", "compare")
+COMMANDS = ("replan", "explain", "what-if", "simulate", "compare")
 
 
 @pytest.fixture

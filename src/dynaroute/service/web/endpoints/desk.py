@@ -14,19 +14,29 @@ from starlette.responses import Response
 from dynaroute.base.stopping import OutOfTimeError
 from dynaroute.desk.comparing import compare, comparison_to_json
 from dynaroute.desk.explaining import explain_all, explain_customer, explanation_to_json
+from dynaroute.desk.replanning import replan, replanned_to_json
 from dynaroute.desk.trying import SearchTime, trials_to_json, what_if
 from dynaroute.service.messages.desk_reading import (
+    DayChangeWanted,
     ExplanationWanted,
     WhatIfWanted,
+    read_day_change,
     read_explanation,
     read_two_plans,
     read_what_if,
 )
-from dynaroute.service.messages.desk_schemas import CompareResponse, ExplainResponse, WhatIfResponse
+from dynaroute.service.messages.desk_schemas import CompareResponse, ExplainResponse, ReplanResponse, WhatIfResponse
 from dynaroute.service.messages.refusals import RequestError
 from dynaroute.service.messages.replies import reply_json, write_json
 from dynaroute.service.web.endpoints.solving import READING_FAILURES, cancel_with_client
-from dynaroute.service.web.openapi import COMPARE_BODY, EXPLAIN_BODY, WHAT_IF_BODY, WRONG_PLAN, describe_failures
+from dynaroute.service.web.openapi import (
+    COMPARE_BODY,
+    EXPLAIN_BODY,
+    REPLAN_BODY,
+    WHAT_IF_BODY,
+    WRONG_PLAN,
+    describe_failures,
+)
 from dynaroute.service.work.service import Service
 
 _SECONDS_PER_CUSTOMER = 0.01  # estimated, for the queue
@@ -72,6 +82,16 @@ def make_desk_router(service: Service) -> APIRouter:
         work = service.work(partial(_try_other_days, wanted), wanted.seconds * (len(wanted.variants) + 1))
         return reply_json(write_json(await cancel_with_client(work, request), largest))
 
+    @router.post(
+        "/replan", response_model=ReplanResponse, responses=failures, openapi_extra=REPLAN_BODY, tags=["plans"]
+    )
+    async def replan_day(request: Request) -> Response:
+        """Plan the rest of a day again: what has happened stays, and goods on board stay with their vehicle."""
+        service.refuse_unready()
+        wanted = await take(request, partial(read_day_change, longest=service.settings.solve_seconds))
+        work = service.work(partial(_replan, wanted), wanted.seconds)
+        return reply_json(write_json(await cancel_with_client(work, request), largest))
+
     return router
 
 
@@ -92,3 +112,18 @@ def _explain(wanted: ExplanationWanted, is_cancelled: Callable[[], bool]) -> dic
 def _try_other_days(wanted: WhatIfWanted, is_cancelled: Callable[[], bool]) -> dict[str, object]:
     search = SearchTime(wanted.seconds, threads=1, is_cancelled=is_cancelled)
     return trials_to_json(what_if(wanted.plan, wanted.variants, search))
+
+
+def _replan(wanted: DayChangeWanted, is_cancelled: Callable[[], bool]) -> dict[str, object]:
+    replanned = replan(
+        wanted.plan,
+        now=wanted.now,
+        cancel=wanted.cancel,
+        add=wanted.add,
+        broken=wanted.broken,
+        change_cost=wanted.change_cost,
+        time_limit=wanted.seconds,
+        is_cancelled=is_cancelled,
+    )
+    document = replanned_to_json(replanned)
+    return {**document, "messages": [*wanted.notes, *replanned.messages]}
