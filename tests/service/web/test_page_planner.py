@@ -18,7 +18,7 @@ from dynaroute import check, read_plan
 from dynaroute.base.errors import InputWarning
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser
+    from playwright.sync_api import Browser, Route
 
 pytestmark = needs_browser
 
@@ -412,6 +412,38 @@ def test_stop_is_explained_and_moved_to_another_place(desk: PageDriver) -> None:
     wait_for_change(desk)
 
     assert desk.routes()[route_of(desk, "far west")] != ["far west", "west"]
+
+
+def test_other_days_are_asked_for_and_shown(desk: PageDriver) -> None:
+    figures = {"cost": 40, "length": 40, "hours": 1, "vehicles": 1, "late": 0, "lateness": 0, "unserved": []}
+    common = {"kind": "plan", "possible": True, "seconds": 0.1, "reason": "", "figures": figures}
+    variants = [
+        {**common, "name": "east at any time", "change": -4},
+        {**common, "name": "1 x Sprinter", "possible": False, "change": None, "reason": "too little room."},
+    ]
+    answer = {"unit": None, "base": {**common, "name": "the plan as it is", "change": 0}, "variants": variants}
+    asked: list[Any] = []
+
+    def reply(route: Route) -> None:
+        asked.append(route.request.post_data_json)
+        route.fulfill(json=answer)
+
+    desk.page.route("**/v1/what-if", reply)
+    open_cross(desk)
+    desk.find("#tab-what-if").click()
+    desk.page.get_by_role("button", name="Try").click()
+    assert "Nothing would be different" in desk.text("#what-if-notice")
+    desk.find("#what-if-form [name=type]").select_option("Sprinter")
+    desk.find("#what-if-form [name=from]").fill("1")
+    desk.find("#what-if-form [name=stop]").select_option("east")
+    desk.page.get_by_role("button", name="Try").click()
+    desk.find(".what-if-table").wait_for()
+
+    assert asked[0]["vehicles"] == ["Sprinter=1..1"] and asked[0]["without_window"] == ["east"]
+    assert asked[0]["plan"]["routes"] == [[1, 2], [4, 3]]
+    _, shorter, impossible = desk.find(".what-if-table tbody tr").all_inner_texts()
+    assert "east at any time" in shorter and "40" in shorter
+    assert "too little room" in impossible
 
 
 def test_stop_is_found_by_its_name(desk: PageDriver) -> None:

@@ -97,14 +97,14 @@ def test_planned_day_fits_and_axe_finds_no_fault(
     settings = {"color_scheme": scheme, "bypass_csp": True, **touch}
     with opened_page(browser, service.address, SIZES[size], **settings) as page:
         page.solve("search", 1)
+        assert_near_the_map(page, size)
         page.find("#gantt [data-stop='2']").click()
         page.keep_screenshot(f"planner-{size}-{scheme}")
 
         assert_fits(page, size)
-        assert_near_the_map(page, size)
         page.page.evaluate(AXE)
         assert list_faults(page) == []
-        for tab in ("customers", "runs"):
+        for tab in ("customers", "runs", "what-if"):
             page.find(f"#tab-{tab}").click()
             assert_fits(page, size)
             assert list_faults(page) == []

@@ -73,6 +73,11 @@ export class Api {
     return this.#getJson("/v1/compare", asJson({ before, after }));
   }
 
+  /** Other days: {plan, vehicles?, without_window?, promises?, time_limit}. */
+  askWhatIf(question) {
+    return this.#getJson("/v1/what-if", asJson(question));
+  }
+
   /** A plan as the content of a file. */
   async exportPlan(plan, format) {
     const response = await this.#fetch("/v1/export", asJson({ plan, format }));

@@ -18,6 +18,7 @@ import { SolveCard } from "./solve.js";
 import { createStore, findRun, redo, runToShow, undo } from "./state.js";
 import { StopsPanel } from "./stops_panel.js";
 import { wireTabs } from "./tabs.js";
+import { WhatIfPanel } from "./what_if.js";
 
 function start() {
   const store = createStore();
@@ -35,6 +36,7 @@ function start() {
   new RoutesPanel(store, planner);
   new StopsPanel(store);
   new ComparePanel(store, api);
+  new WhatIfPanel(store, api);
   store.watch(["instance", "runs", "shownRun", "search", "tightMinutes"], showHeadline);
   wireSaving(store, api, fail);
   wirePrinting(store, api, fail);
