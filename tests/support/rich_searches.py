@@ -21,8 +21,8 @@ from dynaroute.problem.instance import Instance
 from dynaroute.problem.judge import judge_route
 from dynaroute.problem.solution import Solution, check
 from dynaroute.search.rules import SEARCHED_RULES, refuse_unsearched_rules
+from dynaroute.search.with_limits.bounds import weigh_absence
 from dynaroute.search.with_limits.problem import price_absence
-from dynaroute.search.with_limits.reading import weigh_absence
 from dynaroute.search.with_limits.search import search_with_limits
 
 _ITERATIONS = 60

@@ -16,7 +16,8 @@ from dynaroute.problem.fleet import TOLERANCE
 from dynaroute.problem.instance import Instance
 from dynaroute.search.core.problem import SearchProblem, list_matrix_rows, list_nearest
 from dynaroute.search.rules import name_rules_code
-from dynaroute.search.with_limits.reading import bound_price, find_end_nodes, list_sites, read_day, read_rules
+from dynaroute.search.with_limits.bounds import bound_price
+from dynaroute.search.with_limits.reading import find_end_nodes, list_sites, read_day, read_rules
 from dynaroute.search.with_limits.rules import FORBIDDEN, OFF, ON, PICKUP, Kinds
 
 __all__ = [

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from dynaroute.problem.fleet import TOLERANCE, VehicleType
 from dynaroute.problem.instance import Instance
 from dynaroute.search.core.problem import list_matrix_rows
+from dynaroute.search.with_limits.bounds import PER_HOUR, weigh_absence
 from dynaroute.search.with_limits.rules import (
     CUSTOMER,
     DELIVERY,
@@ -28,9 +29,7 @@ _Item = TypeVar("_Item", bound=Hashable)
 
 _SLACK = TOLERANCE / 4  # as for limits: `check` may sum in another order
 _VISITS_PER_LOAD, _FEWEST_VISITS = 2, 10  # visits to load again: for each full load, and besides
-_PER_HOUR = 3600.0  # seconds
 _BALANCED = {"hours": 1.0, "stops": 2.0, "load": 3.0}
-_HIGHEST_WEIGHT = 1e6  # of the highest priority, in prices of a customer
 
 
 def read_rules(instance: Instance, absence_price: float, is_time_up: Callable[[], bool] | None = None) -> Rules:
@@ -168,58 +167,6 @@ def read_rules(instance: Instance, absence_price: float, is_time_up: Callable[[]
         customers=size,
         has_mixed_loads=bool(len(sites) > 0 or collected.any() or initial.any() or rooms.shape[1] > 1),
     )
-
-
-def bound_price(instance: Instance) -> float:
-    """More than any plan costs: twice as much as if every customer had the dearest vehicle, all day."""
-    fleet, customers = instance.fleet, np.arange(1, instance.size + 1)
-    places = np.array([*instance.start_nodes, *(node for node in instance.end_nodes if node >= 0)])
-    profiles = sorted({each.profile for each in fleet})
-    outward = np.max([instance.leg_lengths(places[:, None], customers, each) for each in profiles], axis=(0, 1))
-    back = np.max([instance.leg_lengths(customers, places[:, None], each) for each in profiles], axis=(0, 1))
-    bound = max(each.distance_cost for each in fleet) * float((outward + back).sum())
-    per_second = max(each.time_cost + (0.0 if each.overtime is None else each.overtime.cost) for each in fleet)
-    if instance.late_costs is not None:
-        per_second += float(instance.late_costs[np.isfinite(instance.late_costs)].max(initial=0.0))
-    balance, most = instance.balance, 0.0
-    if balance is not None:
-        amounts = instance.demands.sum() + (0 if instance.pickups is None else instance.pickups.sum())
-        most = float(instance.size if balance.of == "stops" else amounts / instance.demand_scale)
-    if per_second > 0 or (balance is not None and balance.of == "hours"):
-        hours = np.array([0.0]) if instance.windows is None else instance.windows[np.isfinite(instance.windows)]
-        day = float(hours.max(initial=0.0)) + max(
-            (each.shift[1] for each in fleet if each.shift is not None), default=0.0
-        )
-        work = 0.0 if instance.service is None else float(instance.service.sum())
-        legs = sum(
-            instance.leg_durations(places[:, None], customers, each).max()
-            + instance.leg_durations(customers, 0, each).max()
-            for each in profiles
-        )
-        slowest = min(each.speed_factor for each in fleet)
-        seconds = instance.size * (day + work * max(each.service_factor for each in fleet) + float(legs) / slowest)
-        bound += per_second * seconds
-        most = seconds / _PER_HOUR if balance is not None and balance.of == "hours" else most
-    bound += 0.0 if balance is None else balance.price(most)
-    prizes = 0.0 if instance.prizes is None else float(instance.prizes[np.isfinite(instance.prizes)].sum())
-    each_customer = max(each.fixed_cost for each in fleet) + instance.change_cost
-    return 2 * (bound + prizes + instance.size * each_customer) + 1.0
-
-
-def weigh_absence(instance: Instance, absence_price: float) -> NDArray[np.float64]:
-    """What each missing customer counts beyond its prize, which the cost of a plan has already, (n + 1,).
-
-    A priority counts more than all lower ones together, as far as numbers reach.
-    """
-    weights = np.full(instance.size + 1, absence_price)
-    if instance.optional is not None:
-        weights[instance.optional] = 0.0
-    if instance.priorities is not None:
-        given = ~np.isnan(instance.priorities)
-        ranks, places = np.unique(instance.priorities[given], return_inverse=True)
-        base = min(instance.size + 1.0, _HIGHEST_WEIGHT ** (1 / max(1, len(ranks) - 1)))
-        weights[given] = absence_price * base**places
-    return weights
 
 
 def read_day(instance: Instance, vehicle: VehicleType) -> tuple[float, float]:
@@ -396,7 +343,7 @@ def _read_balance(instance: Instance) -> NDArray[np.float64]:
     balance = instance.balance
     if balance is None:
         return np.zeros(4)
-    unit = {"hours": _PER_HOUR, "stops": 1.0, "load": float(instance.demand_scale)}[balance.of]
+    unit = {"hours": PER_HOUR, "stops": 1.0, "load": float(instance.demand_scale)}[balance.of]
     return np.array([_BALANCED[balance.of], balance.weight, balance.target, unit])
 
 

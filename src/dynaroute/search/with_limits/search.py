@@ -23,9 +23,9 @@ from dynaroute.search.core.random_numbers import make_random_state
 from dynaroute.search.pacing import Searcher, run_slices
 from dynaroute.search.search import Improvement, Incumbent, SearchOutcome, halt_at_deadline, leave_time_to_close
 from dynaroute.search.with_limits.annealing import PlanAnnealing, PlanSettings
+from dynaroute.search.with_limits.bounds import weigh_absence
 from dynaroute.search.with_limits.plans import cross_plans
 from dynaroute.search.with_limits.problem import TypedRoutes, find_site, number_visits, price_absence, read_problem
-from dynaroute.search.with_limits.reading import weigh_absence
 from dynaroute.search.with_limits.small import MOST_CUSTOMERS, find_best_of_all
 
 __all__ = ["load_machine_code_of_limits", "load_machine_code_of_rules", "make_tiny_instance", "search_with_limits"]
