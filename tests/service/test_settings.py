@@ -46,6 +46,8 @@ def test_environment_sets_every_kind_of_setting() -> None:
         ("DYNAROUTE_TILES", "https://tiles.example.org/{z}/{x}.png"),
         ("DYNAROUTE_TILES", "https://tiles.example.org; script-src */{z}/{x}/{y}"),
         ("DYNAROUTE_TILES", "javascript:{z}{x}{y}"),
+        ("DYNAROUTE_OSRM", "localhost:5000"),
+        ("DYNAROUTE_VALHALLA", "file:///etc/passwd"),
     ],
 )
 def test_faulty_variable_is_named(variable: str, text: str) -> None:
@@ -64,6 +66,8 @@ NO_LIMITS = {
     "hosts",
     "tiles",
     "tiles_attribution",
+    "osrm",
+    "valhalla",
     "device",
     "batch_seconds",
     "batch_size",
@@ -79,7 +83,17 @@ def read_defaults(page: Path) -> dict[str, str]:
 
 
 def describe_defaults() -> dict[str, str]:
-    unset = ("token", "replica", "cors_origins", "hosts", "tiles", "tiles_attribution", "jobs_folder")
+    unset = (
+        "token",
+        "replica",
+        "cors_origins",
+        "hosts",
+        "tiles",
+        "tiles_attribution",
+        "osrm",
+        "valhalla",
+        "jobs_folder",
+    )
     words = {"search_workers": "cores", **dict.fromkeys(unset, "none")}
     defaults = {entry.name: getattr(ServiceSettings(), entry.name) for entry in fields(ServiceSettings)}
     return {name: words.get(name) or str(value).removesuffix(".0") for name, value in defaults.items()}

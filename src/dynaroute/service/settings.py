@@ -10,6 +10,7 @@ from typing import Any
 
 from dynaroute.base.errors import OptionError
 from dynaroute.base.machine import count_cores
+from dynaroute.roads.servers import RoadServer
 
 PREFIX = "DYNAROUTE_"
 
@@ -39,6 +40,9 @@ class ServiceSettings:
         it there is no street map. The user's browser loads the tiles from that server.
     tiles_attribution
         Attribution of the street map, shown on it as licences require.
+    osrm, valhalla
+        Address of a routing server, which gives distances and times to problems in degrees without a matrix. Requests
+        cannot name one.
     replica
         Name of this replica behind a load balancer. The ids of its jobs begin with it, so that the balancer can find
         the replica that has a job.
@@ -114,6 +118,8 @@ class ServiceSettings:
     hosts: tuple[str, ...] = ()
     tiles: str | None = None
     tiles_attribution: str = ""
+    osrm: str | None = None
+    valhalla: str | None = None
     replica: str = ""
     device: str = "auto"
     body_bytes: int = 40_000_000  # two matrices of 1,000 customers with all digits
@@ -163,10 +169,22 @@ class ServiceSettings:
             raise _fault("tiles", self.tiles, "an address such as https://tiles.example.org/{z}/{x}/{y}.png")
         if self.tiles is not None and not self.tiles_attribution.strip():
             raise _fault("tiles_attribution", "", "who made the street map, such as © OpenStreetMap contributors")
+        _ = self.roads  # refuses what is no address
         if self.replica and not _REPLICA.fullmatch(self.replica):
             raise _fault("replica", self.replica, "1 to 16 letters and digits")
         if any("/" in host for host in self.hosts):
             raise _fault("hosts", ", ".join(self.hosts), "host names such as routes.example.org")
+
+    @property
+    def roads(self) -> RoadServer | None:
+        """The routing server, if there is one."""
+        if self.osrm is not None and self.valhalla is not None:
+            raise _fault("valhalla", self.valhalla, "only one of the two servers, OSRM or Valhalla")
+        url = self.osrm or self.valhalla
+        try:
+            return None if url is None else RoadServer("valhalla" if self.osrm is None else "osrm", url)
+        except OptionError:
+            raise _fault("osrm" if self.osrm else "valhalla", url, "an address such as http://localhost:5000") from None
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> ServiceSettings:

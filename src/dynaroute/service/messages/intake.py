@@ -34,10 +34,15 @@ class Intake:
         Most bytes of all bodies that are not yet parsed.
     read_seconds, read_bytes
         Time and memory for parsing one body.
+    waits
+        Whether parsing waits for another server, so that no body is parsed at once.
     """
 
-    def __init__(self, *, largest: int, seconds: float, most_held: int, read_seconds: float, read_bytes: int) -> None:
+    def __init__(
+        self, *, largest: int, seconds: float, most_held: int, read_seconds: float, read_bytes: int, waits: bool = False
+    ) -> None:
         self._largest = largest
+        self._at_once = 0 if waits else _SMALL_BODY
         self._seconds = seconds
         self._most_held = most_held
         self._held = 0
@@ -68,7 +73,7 @@ class Intake:
         body = bytearray()
         try:
             await self._collect(request, body)
-            if len(body) <= _SMALL_BODY:
+            if len(body) <= self._at_once:
                 return parse(bytes(body))
             reader = self._reader if len(body) <= _USUAL_BODY else self._reader_of_large
             return await reader.read(parse, bytes(body))

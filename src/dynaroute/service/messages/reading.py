@@ -90,6 +90,7 @@ def read_problem(body: bytes, content_type: str, query: FileOptions, limits: Rea
         limits.refuse_large_instance(instance)
         if (detour := options.pop("detour", None)) is not None:
             instance = use_detour(instance, detour)
+        instance = limits.measure(instance)
     return Problem(instance, options, tuple(notes))
 
 
@@ -120,7 +121,7 @@ def read_judgement(body: bytes, content_type: str, limits: ReadingLimits) -> Jud
     problem, answer = require(document, "instance", ""), require(document, "solution", "")
     with placed(partial(_prefix, "instance")):
         limits.refuse_large_document(require_object(problem, ""))
-        instance = instance_from_json(problem, ignore=_read_ignored(document))
+        instance = limits.measure(instance_from_json(problem, ignore=_read_ignored(document)))
         if instance.has_times:
             instance.require_times()
     with placed(partial(_prefix, "solution")):

@@ -9,12 +9,15 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Any
 
-from dynaroute.base.errors import SolutionError
+from dynaroute.base.errors import OptionError, SolutionError
 from dynaroute.formats.tables.cells.workbook import find_excess
 from dynaroute.problem.instance import Instance
-from dynaroute.service.messages.refusals import make_large_error
+from dynaroute.roads.servers import RoadServer
+from dynaroute.roads.source import use_roads
+from dynaroute.service.messages.refusals import RequestError, make_large_error
 
 _PARTS_PER_CUSTOMER = 64  # keys, objects or cells per customer; far more than needed
 _FEW_LISTS = 250_000  # always allowed, whatever the size of instances
@@ -45,12 +48,29 @@ class ReadingLimits:
         Most types of vehicles of an instance.
     name_length
         Longest name, in characters.
+    roads
+        The operator's routing server, if any.
     """
 
     customers: int
     stops: int
     vehicle_types: int
     name_length: int
+    roads: RoadServer | None = None
+
+    def measure(self, instance: Instance) -> Instance:
+        """Return an instance in degrees with the distances and times of the operator's server, if there is one."""
+        if self.roads is None or instance.metric != "great_circle" or instance.distances is not None:
+            return instance
+        try:
+            return use_roads(instance, self.roads)
+        except OptionError as error:  # which names the server; clients need not know it
+            raise RequestError(
+                HTTPStatus.SERVICE_UNAVAILABLE,
+                "unavailable",
+                "the routing server of this service gives no distances.",
+                remedy="Try again later, or send distances and durations.",
+            ) from error
 
     def refuse_large_json(self, body: bytes) -> None:
         """Raise if JSON is too large for an allowed instance or solution."""

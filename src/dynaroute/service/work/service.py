@@ -150,7 +150,7 @@ class Service:
             most_of_client=settings.client_streams,
         )
         self.reading_limits = ReadingLimits(
-            settings.customers, settings.stops, settings.vehicle_types, settings.name_length
+            settings.customers, settings.stops, settings.vehicle_types, settings.name_length, settings.roads
         )
         self.intake = Intake(
             largest=settings.body_bytes,
@@ -158,6 +158,7 @@ class Service:
             most_held=settings.held_bytes,
             read_seconds=settings.read_seconds,
             read_bytes=settings.read_bytes,
+            waits=settings.roads is not None,
         )
         self._engine = Engine(settings.device)
         self._searches = SearchPool(settings.search_workers, settings.waiting_searches)
