@@ -8,6 +8,7 @@ from typing import Literal
 Rounding = Literal["none", "nearest", "up"]
 ReadingRule = Literal["none", "nearest", "up", "dimacs"]  # for lengths in a file; dimacs truncates to one decimal
 Metric = Literal["euclidean", "great_circle"]
+Language = Literal["en", "de", "fr", "es"]
 RouteEnd = Literal["depot", "open"]
 Backhauls = Literal["mixed", "last", "strict"]
 Objective = Literal["distance", "vehicles"]

@@ -15,7 +15,7 @@ from dynaroute.base.decimals import unscale
 from dynaroute.base.display import LONGEST_ITEM, show_text
 from dynaroute.base.errors import InstanceError
 from dynaroute.base.memory import memory_for_all_legs, require_memory
-from dynaroute.base.vocabulary import Backhauls, Metric, Rounding
+from dynaroute.base.vocabulary import Backhauls, Language, Metric, Rounding
 from dynaroute.problem.checks.customers import (
     find_pickups,
     read_amounts_or_infinity,
@@ -178,6 +178,8 @@ class Instance:
         Distances and durations of their own for vehicle types that name them.
     matrix_unit
         "m" if `distances` are metres; None if that is not known.
+    language
+        The language of the file, for drivers' sheets; comparisons ignore it.
     buffer
         Seconds before the end of a customer's window after which service no longer begins.
     lifo
@@ -227,12 +229,14 @@ class Instance:
     balance: Balance | None = None
     profiles: tuple[Profile, ...] = ()
     matrix_unit: Literal["m"] | None = None
+    language: Language = "en"
     buffer: float = 0.0
     lifo: NDArray[np.bool_] | None = None
 
     def __post_init__(self) -> None:
         refuse_unknown_choice(self.rounding, get_args(Rounding), "rounding")
         refuse_unknown_choice(self.metric, get_args(Metric), "metric")
+        refuse_unknown_choice(self.language, get_args(Language), "language")
         refuse_unknown_choice(self.backhauls, get_args(Backhauls), "backhauls")
         demands = read_demands(self.demands)
         count = len(demands) - 1

@@ -23,7 +23,7 @@ from dynaroute.base.errors import (
     warn_of_input,
 )
 from dynaroute.base.limits import refuse_large_set
-from dynaroute.base.vocabulary import Backhauls, Rounding, join_with_or
+from dynaroute.base.vocabulary import Backhauls, Language, Rounding, join_with_or
 from dynaroute.formats.fleet_options import VehicleList, use_vehicles
 from dynaroute.formats.ignored import NOTHING_IGNORED, Ignored
 from dynaroute.formats.json.document import (
@@ -101,6 +101,7 @@ _KEYS = frozenset(
         "buffer",
         "profiles",
         "unit",
+        "language",
     }
 )
 
@@ -240,6 +241,8 @@ def instance_to_json(instance: Instance) -> dict[str, object]:
             document["unit"] = instance.matrix_unit
     if instance.rounding != "none":
         document["rounding"] = instance.rounding
+    if instance.language != "en":
+        document["language"] = instance.language
     document |= shape_to_json(instance)
     write_json_fleet(instance, document, nodes)
     if instance.demands.ndim == 2:
@@ -299,6 +302,7 @@ def _build_instance(
             durations=read_json_matrix(document.get("durations"), count, "durations"),
             speed=read_json_speed(document.get("speed")),
             details=read_details(nodes),
+            language=_read_language(document.get("language")),
             depot_name=depot,
             **read_shape(document, count),
         )
@@ -317,6 +321,14 @@ def _read_unit(value: object) -> Literal["m"] | None:
         where=Where(field="unit"),
         remedy='Give metres and "m", or leave it out.',
     )
+
+
+def _read_language(value: object) -> Language:
+    known: dict[object, Language] = {None: "en", **{each: each for each in get_args(Language)}}
+    if not isinstance(value, str | None) or value not in known:
+        message, remedy = f"the language {value!r} is unknown.", f"Use {join_with_or(get_args(Language))}."
+        raise FormatError(message, where=Where(field="language"), remedy=remedy)
+    return known[value]
 
 
 def _read_dimensions(document: Mapping[str, object]) -> tuple[str, ...] | None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
+from dynaroute.base.vocabulary import Language
 from dynaroute.formats.tables.cells.amounts import Entry, tidy
-from dynaroute.formats.tables.words import Language
 from dynaroute.formats.text import shorten
 
 _NUMBER = r"[0-9]+(?:[.,][0-9]+)?"

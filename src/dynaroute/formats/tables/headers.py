@@ -10,10 +10,11 @@ from itertools import pairwise
 
 from dynaroute.base.display import show_list
 from dynaroute.base.errors import DynarouteError, FormatError, OptionError, UnsupportedError, Where
+from dynaroute.base.vocabulary import Language
 from dynaroute.formats.ignored import NOTHING_IGNORED, Ignored, find_columns
 from dynaroute.formats.tables.cells.cells import Grid, Row, name_column
 from dynaroute.formats.tables.cells.units import Unit, unit_of_heading
-from dynaroute.formats.tables.words import STOPS, VEHICLES, Language, Meaning, Vocabulary, simplify
+from dynaroute.formats.tables.words import STOPS, VEHICLES, Meaning, Vocabulary, simplify
 from dynaroute.formats.text import one_line, shorten
 
 Renames = tuple[tuple[str, str], ...]

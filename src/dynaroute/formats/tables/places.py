@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynaroute.base.errors import warn_of_each, warn_of_input
-from dynaroute.formats.tables.words import Language
+from dynaroute.base.vocabulary import Language
 from dynaroute.problem.instance import Instance
 from dynaroute.problem.lengths import great_circle
 

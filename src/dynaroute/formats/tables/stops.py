@@ -14,6 +14,7 @@ import numpy as np
 
 from dynaroute.base.display import show_list
 from dynaroute.base.errors import DynarouteError, FormatError, OptionError, Where, placed, warn_of_input
+from dynaroute.base.vocabulary import Language
 from dynaroute.formats.ignored import NOTHING_IGNORED, Ignored
 from dynaroute.formats.numbers import scale_quantities
 from dynaroute.formats.tables.assumptions import warn_of_assumptions
@@ -189,6 +190,7 @@ def parse_stops(grid: Grid, reading: ReadingOptions, source: str) -> Instance:
             places=places,
             vehicles=start_everywhere(places, quantities.capacity),
             details=_read_details(table, names),
+            language=_find_language(header),
             depot_name="" if ids is None or BARE_NUMBER.fullmatch(ids[0]) else ids[0],
             **read_wishes(table, source),
         )
@@ -197,6 +199,12 @@ def parse_stops(grid: Grid, reading: ReadingOptions, source: str) -> Instance:
         warn_of_input(source, quantities.note)
     warn_of_odd_places(instance, {column.language for column in header.columns.values()}, source)
     return instance
+
+
+def _find_language(header: Header) -> Language:
+    """The language of most headings that are not English; many English words are used everywhere."""
+    found = Counter(column.language for column in header.columns.values() if column.language != "en")
+    return found.most_common(1)[0][0] if found else "en"
 
 
 def _choose_axes(header: Header, grid: Grid, *, needs_places: bool) -> tuple[str, ...]:

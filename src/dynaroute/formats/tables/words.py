@@ -7,9 +7,10 @@ import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
-Language = Literal["en", "de", "fr", "es"]
+from dynaroute.base.vocabulary import Language
+
 _LANGUAGES: tuple[Language, ...] = ("en", "de", "fr", "es")
 
 # Words that add nothing to a heading, as in "GPS Latitude" and "Liefermenge in kg".

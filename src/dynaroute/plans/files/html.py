@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from html import escape
 
 from dynaroute.base.display import show_length
+from dynaroute.plans.files.languages import name_route, say
 from dynaroute.plans.files.links import SERVICES, list_links
 from dynaroute.plans.files.sheet import (
     SheetColumn,
@@ -70,25 +71,25 @@ def format_html_plan(plan: Plan) -> str:
         _overview_table(plan),
         "</main>",
     ]
-    return _document(_title(plan), [*overview, *(_sheet(plan, route) for route in plan.routes)])
+    return _document(plan, _title(plan), [*overview, *(_sheet(plan, route) for route in plan.routes)])
 
 
 def format_html_sheet(plan: Plan, route: PlannedRoute) -> str:
     """Write the sheet of one driver, below the first few warnings about the plan."""
-    return _document(f"{route.called}, {_title(plan)}", [_warning_lines(plan), _sheet(plan, route)])
+    return _document(plan, f"{name_route(plan, route)}, {_title(plan)}", [_warning_lines(plan), _sheet(plan, route)])
 
 
 def format_html_unserved(plan: Plan) -> str:
     """Write the page that lies on top of the drivers' sheets: the customers that are not served."""
     head = f"<header><h1>{escape(_title(plan))}</h1><p>{escape(describe_plan(plan))}</p></header>"
-    return _document(f"Not served, {_title(plan)}", ["<main>", head, _warning_table(plan), "</main>"])
+    return _document(plan, f"Not served, {_title(plan)}", ["<main>", head, _warning_table(plan), "</main>"])
 
 
-def _document(title: str, parts: list[str]) -> str:
+def _document(plan: Plan, title: str, parts: list[str]) -> str:
     return "\n".join(
         [
             "<!doctype html>",
-            '<html lang="en">',
+            f'<html lang="{plan.instance.language}">',
             '<head><meta charset="utf-8">',
             f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">',
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
@@ -133,13 +134,13 @@ def _warn(parts: Sequence[str]) -> str:
 
 def _overview_table(plan: Plan) -> str:
     rows = [
-        f'<tr><th scope="row"><a href="#route-{route.number}">{escape(route.called)}</a></th>'
-        f'<td class="number">{len(route.stops)}</td><td class="number">{escape(describe_load(route))}</td>'
+        f'<tr><th scope="row"><a href="#route-{route.number}">{escape(name_route(plan, route))}</a></th>'
+        f'<td class="number">{len(route.stops)}</td><td class="number">{escape(describe_load(plan, route))}</td>'
         f'<td class="number">{escape(show_length(route.length, plan.instance.unit))}</td></tr>'
         for route in plan.routes
     ]
     head = "".join(
-        f'<th scope="col"{cls}>{text}</th>'
+        f'<th scope="col"{cls}>{escape(say(plan, text))}</th>'
         for text, cls in (
             ("Route", ""),
             ("Stops", ' class="number"'),
@@ -154,9 +155,9 @@ def _sheet(plan: Plan, route: PlannedRoute) -> str:
     return "\n".join(
         [
             f'<section class="sheet" id="route-{route.number}">',
-            f"<header><h2>{escape(route.called)}</h2><p>{escape(_title(plan))}</p>",
+            f"<header><h2>{escape(name_route(plan, route))}</h2><p>{escape(_title(plan))}</p>",
             f"<p>{escape(describe_route(plan, route))}</p></header>",
-            _draw(sketch_plan(plan, (route.number,), width=480.0), f"Map of {route.called}"),
+            _draw(sketch_plan(plan, (route.number,), width=480.0), f"Map of {name_route(plan, route)}"),
             _stop_table(plan, route),
             _links(plan, route),
             "</section>",
@@ -171,7 +172,7 @@ def _stop_table(plan: Plan, route: PlannedRoute) -> str:
         _make_rows(columns, cells, "" if stop is None else describe_further(plan, stop), (done, "<td></td>"))
         for cells, stop in list_sheet_rows(plan, route)
     ]
-    return _make_table(columns, rows, '<th scope="col">Done</th>')
+    return _make_table(columns, rows, f'<th scope="col">{escape(say(plan, "Done"))}</th>')
 
 
 def _make_table(columns: Sequence[SheetColumn], rows: Sequence[str], first_head: str = "") -> str:

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dynaroute.plans.files.languages import name_route
 from dynaroute.plans.files.links import SERVICES, list_links
 from dynaroute.plans.files.sheet import (
     SheetColumn,
@@ -100,7 +101,7 @@ def _begin_page(document: FPDF, plan: Plan, heading: str, facts: str, colour: tu
 
 
 def _add_sheet(document: FPDF, plan: Plan, route: PlannedRoute) -> None:
-    _begin_page(document, plan, route.called, describe_route(plan, route))
+    _begin_page(document, plan, name_route(plan, route), describe_route(plan, route))
     columns, rows = list_sheet_columns(plan), list_sheet_rows(plan, route)
     parts = list_links(plan, route, SERVICES[0]) if plan.has_degrees else []
     room = document.h - document.b_margin - document.get_y() - _measure_table(document, plan, columns, rows)

@@ -6,6 +6,7 @@ from decimal import Decimal
 from typing import NamedTuple
 
 from dynaroute.base.display import show_length
+from dynaroute.plans.files.languages import say
 from dynaroute.plans.files.words import describe_window, show_minute
 from dynaroute.plans.plan import Plan, PlannedRoute, PlannedStop, UnservedStop
 
@@ -24,7 +25,11 @@ def list_sheet_columns(plan: Plan) -> list[SheetColumn]:
     """List the columns: the place, other columns of the file, times and amounts."""
     times = ["Arrival", "Leave"] if plan.has_times else []
     amounts = (SheetColumn(text, True) for text in (*times, "Demand", "On board", "Distance"))
-    return [SheetColumn("Stop", True), *_list_place_columns(plan), *amounts]
+    columns = [SheetColumn("Stop", True), *_list_place_columns(plan), *amounts]
+    own = _own_columns(plan)
+    return [
+        column if column.heading in own else column._replace(heading=say(plan, column.heading)) for column in columns
+    ]
 
 
 def list_sheet_rows(plan: Plan, route: PlannedRoute) -> list[tuple[list[str], PlannedStop | None]]:
@@ -38,28 +43,28 @@ def list_sheet_rows(plan: Plan, route: PlannedRoute) -> list[tuple[list[str], Pl
 
 def _list_break_cells(plan: Plan, start: float, end: float) -> list[str]:
     """List the cells of a break."""
-    columns = [column.heading for column in list_sheet_columns(plan)]
-    cells = {"Stop": "Break", "Arrival": show_minute(plan, start), "Leave": show_minute(plan, end)}
-    return [cells.get(column, "") for column in columns]
+    cells = {"Stop": say(plan, "Break"), "Arrival": show_minute(plan, start), "Leave": show_minute(plan, end)}
+    told = {say(plan, heading): cell for heading, cell in cells.items()}
+    return [told.get(column.heading, "") for column in list_sheet_columns(plan)]
 
 
 def _list_cells(plan: Plan, stop: PlannedStop, remaining: int | Decimal) -> list[str]:
     """List the cells of one stop, or of the depot at the start or end of a route, with what is left on board."""
     is_depot = not stop.is_customer
-    depot = "Start" if stop.number == 0 else "Reload" if stop.is_reload else "End"
+    depot = say(plan, "Start" if stop.number == 0 else "Reload" if stop.is_reload else "End")
     return [
         depot if is_depot else str(stop.number),
         *_list_place_cells(plan, stop),
         *([show_minute(plan, stop.arrival), show_minute(plan, stop.leave)] if plan.has_times else []),
-        "" if is_depot else _describe_amount(stop),
+        "" if is_depot else _describe_amount(plan, stop),
         stop.on_board or str(remaining),
         show_length(stop.distance, plan.instance.unit),
     ]
 
 
-def _describe_amount(stop: PlannedStop) -> str:
+def _describe_amount(plan: Plan, stop: PlannedStop) -> str:
     """What a customer gets, and what is collected there."""
-    return f"{stop.demand}, pickup {stop.pickup}" if stop.pickup else str(stop.demand)
+    return f"{stop.demand}, {say(plan, 'pickup {}', stop.pickup)}" if stop.pickup else str(stop.demand)
 
 
 def list_unserved_columns(plan: Plan) -> list[SheetColumn]:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 
 from dynaroute.base.display import count_of, show_length
+from dynaroute.plans.files.languages import say
 from dynaroute.plans.plan import Plan, PlannedRoute, PlannedStop, UnservedStop
 from dynaroute.problem.unserved import count_unserved
 
@@ -41,25 +42,28 @@ def describe_route(plan: Plan, route: PlannedRoute) -> str:
     """The number of stops, the load, the length and the hours of a route."""
     length = show_length(route.length, plan.instance.unit)
     hours = describe_hours(plan, route)
-    facts = [count_of(len(route.stops), "stop"), f"load {describe_load(route)}", length, *([hours] if hours else [])]
+    stops = say(plan, "{} stop" if len(route.stops) == 1 else "{} stops", f"{len(route.stops):,}")
+    facts = [stops, say(plan, "load {}", describe_load(plan, route)), length, *([hours] if hours else [])]
     return ", ".join([*facts, *describe_breaks(plan, route)])
 
 
 def describe_breaks(plan: Plan, route: PlannedRoute) -> list[str]:
     """When each break of a route is taken."""
-    return [f"break {show_minute(plan, start)} to {show_minute(plan, end)}" for start, end, _ in route.breaks]
+    times = [(show_minute(plan, start), show_minute(plan, end)) for start, end, _ in route.breaks]
+    return [say(plan, "break {} to {}", *pair) for pair in times]
 
 
-def describe_load(route: PlannedRoute) -> str:
+def describe_load(plan: Plan, route: PlannedRoute) -> str:
     """The load and the capacity of the vehicle."""
-    return f"{route.load} of {route.capacity}"
+    return say(plan, "{} of {}", route.load, route.capacity)
 
 
 def describe_hours(plan: Plan, route: PlannedRoute) -> str:
     """When a route starts and ends; empty if times are unknown."""
     last = route.places[-1]
     end = last.arrival if route.end is not None else last.leave
-    return "" if route.start.leave is None else f"{show_minute(plan, route.start.leave)} to {show_minute(plan, end)}"
+    start = route.start.leave
+    return "" if start is None else say(plan, "{} to {}", show_minute(plan, start), show_minute(plan, end))
 
 
 def show_time(plan: Plan, seconds: float | None) -> str:
@@ -81,8 +85,8 @@ def describe_window(plan: Plan, stop: PlannedStop) -> str:
 def _show_window(plan: Plan, earliest: float, latest: float) -> str:
     opening, closing = show_time(plan, earliest), show_time(plan, latest)
     if latest == math.inf:
-        return f"from {opening}"
-    return f"{opening}-{closing}" if earliest > 0 else f"until {closing}"
+        return say(plan, "from {}", opening)
+    return f"{opening}-{closing}" if earliest > 0 else say(plan, "until {}", closing)
 
 
 def describe_stop(plan: Plan, stop: PlannedStop) -> str:
