@@ -6,11 +6,11 @@ Bodies are read by `dynaroute.formats`, whose errors name the field and, for fil
 from __future__ import annotations
 
 import math
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from dynaroute.base.vocabulary import Backhauls, Objective, Rounding
+from dynaroute.base.vocabulary import Backhauls, Language, Objective, Rounding
 from dynaroute.problem.instance import LARGEST_INTEGER
 from dynaroute.problem.lengths import LONGEST_LENGTH
 from dynaroute.solving.options import DECLARATIONS, Decode, Improve
@@ -252,12 +252,14 @@ class InstanceSchema(_Document):
     distances: list[list[float]] | None = Field(
         default=None, description="Matrix from row to column, the depot first; used instead of straight lines."
     )
+    unit: Literal["m"] | None = Field(default=None, description="m if the distances are metres.")
     durations: list[list[float]] | None = Field(default=None, description="Matrix of seconds, the depot first.")
     speed: float | None = Field(default=None, gt=0, description="Distance units per second, if there are no durations.")
     vehicles: list[VehicleSchema] | None = Field(
         default=None, description="Vehicle types; by default any number of one type."
     )
     rounding: Rounding | None = Field(default=None, description="Rounding of each leg; none by default.")
+    language: Language | None = Field(default=None, description="The language of drivers' sheets; en by default.")
     places: list[dict[str, Any]] | None = Field(
         default=None, description="Further depots, homes and places to load again: id, position, window, loading."
     )
