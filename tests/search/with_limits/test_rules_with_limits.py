@@ -21,13 +21,8 @@ from dynaroute.base.stopping import Stopping
 from dynaroute.problem.fleet import VehicleType
 from dynaroute.problem.instance import Instance
 from dynaroute.problem.solution import check
-from dynaroute.search.annealing.log import make_log
-from dynaroute.search.annealing.routes import make_tours
-from dynaroute.search.annealing.tours import KIND
 from dynaroute.search.rules import SEARCHED_RULES, RulesCode, name_rules_code, refuse_unsearched_rules
-from dynaroute.search.with_limits.kinds import improve_kinds
 from dynaroute.search.with_limits.problem import read_problem
-from dynaroute.search.with_limits.saving import begin_saving, save_route
 from dynaroute.search.with_limits.search import make_tiny_instance, search_with_limits
 
 _find_type: Any = numba.typeof
@@ -99,23 +94,6 @@ def test_compiled_search_uses_the_vehicles_that_cost_least() -> None:
     assert check(instance, outcome.solution) == []
     assert outcome.cost == 0.5 * 2 * (10 + 11 + 12)
     assert set(outcome.solution.vehicles or ()) == {1}
-
-
-def test_changed_routes_exchange_their_vehicles_where_that_is_cheaper() -> None:
-    instance = Instance(
-        np.array([[0.0, 0.0], [10.0, 0.0], [0.0, 50.0]]),
-        np.array([0, 3, 3]),
-        3,
-        vehicles=(VehicleType(3, "cheap", count=1), VehicleType(4, "dear", count=1, distance_cost=2.0)),
-    )
-    problem = read_problem(instance)
-    tours, log = make_tours(problem, ((0, 1), (1, 2))), make_log(problem)
-    begin_saving(log)
-    save_route(tours, log, 0)
-    save_route(tours, log, 1)
-    assert improve_kinds(tours, log, problem) == (20.0 * 2 + 100.0) - (20.0 + 100.0 * 2)
-    assert tours.slots[:2, KIND].tolist() == [1, 0]
-    assert tours.free.tolist() == [0, 0]
 
 
 def test_backhauls_that_come_last_may_have_a_route_of_their_own() -> None:

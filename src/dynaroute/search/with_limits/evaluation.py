@@ -34,7 +34,6 @@ __all__ = [
     "enter",
     "find_cheapest_kind",
     "find_group",
-    "has_room",
     "is_frozen",
     "is_route_allowed",
     "is_stop",
@@ -221,7 +220,7 @@ def is_route_allowed(tours: Tours, slot: int, problem: SearchProblem) -> bool:
     if tours.driving[slot] > rules.driving[kind]:
         return False
     first = slots[slot, FIRST]
-    if tours.ready[first] > tours.due[first] or not has_room(tours, slot, 0, 0, kind, problem):
+    if tours.ready[first] > tours.due[first] or not _has_room(tours, slot, 0, 0, kind, problem):
         return False
     if tours.spans[slot] > kinds.durations[kind] or tours.spans[slot] == np.inf:
         return False
@@ -283,7 +282,7 @@ def price_detour(
     if span > problem.kinds.durations[kind] or span == np.inf:
         return np.inf, kind
     price = price_route(kind, length, span, problem)
-    if not has_room(tours, slot, previous, customer, kind, problem):
+    if not _has_room(tours, slot, previous, customer, kind, problem):
         kind, price = find_cheapest_kind(tours, slot, previous, customer, length, span, problem)
     return price + late - tours.prices[slot], kind
 
@@ -332,7 +331,7 @@ def measure_span(
 
 
 @compiled_inline
-def has_room(tours: Tours, slot: int, previous: int, customer: int, kind: int, problem: SearchProblem) -> bool:
+def _has_room(tours: Tours, slot: int, previous: int, customer: int, kind: int, problem: SearchProblem) -> bool:
     """Whether a type of vehicle has room for a further stop after another, or for the route as it is with stop 0."""
     rules, capacities = problem.rules, problem.kinds.capacities
     if not rules.has_mixed_loads:
@@ -360,6 +359,6 @@ def find_cheapest_kind(
         if classes[kind] != classes[own] or (kind != own and tours.free[kind] <= 0):
             continue
         price = price_route(kind, length, span, problem)
-        if price < best_price and has_room(tours, slot, previous, customer, kind, problem):
+        if price < best_price and _has_room(tours, slot, previous, customer, kind, problem):
             best, best_price = kind, price
     return best, best_price

@@ -7,7 +7,7 @@ from dynaroute.search.annealing.tours import FIRST, KIND, LAST, PLACE, SIZE, USE
 from dynaroute.search.core.compiled import compiled_apart, compiled_inline
 from dynaroute.search.core.problem import SearchProblem
 from dynaroute.search.core.random_numbers import RandomState, draw_below
-from dynaroute.search.with_limits.evaluation import find_cheapest_kind, has_room, price_route
+from dynaroute.search.with_limits.evaluation import find_cheapest_kind, price_route
 from dynaroute.search.with_limits.times import is_within_limits, refresh_times, value_route
 
 __all__ = ["exchange_kinds", "improve_kinds", "take_cheaper_kind"]
@@ -50,38 +50,6 @@ def improve_kinds(tours: Tours, log: Log, problem: SearchProblem) -> float:
                     change_kind(tours, slot, own, problem)
                     refresh_times(tours, slot, problem)
                 change += tours.prices[slot] - before
-    if len(tours.free) > 1:
-        change += _swap_kinds(tours, log, problem)
-    return change
-
-
-@compiled_inline
-def _swap_kinds(tours: Tours, log: Log, problem: SearchProblem) -> float:
-    """Let changed routes exchange their types if these differ only in capacity and prices, where that is cheaper."""
-    classes, slots, change = problem.rules.classes, tours.slots, 0.0
-    for place in range(log.now[1]):
-        slot = log.saved[place, 0]
-        if slots[slot, PLACE] >= tours.counts[USED] or slots[slot, SIZE] == 0:
-            continue
-        for other_place in range(place):
-            other = log.saved[other_place, 0]
-            if slots[other, PLACE] >= tours.counts[USED] or slots[other, SIZE] == 0:
-                continue
-            kind, other_kind = slots[slot, KIND], slots[other, KIND]
-            if kind == other_kind or classes[kind] != classes[other_kind]:
-                continue
-            before = tours.prices[slot] + tours.prices[other]
-            after = price_route(other_kind, tours.lengths[slot], tours.spans[slot], problem) + tours.late[slot]
-            after += price_route(kind, tours.lengths[other], tours.spans[other], problem) + tours.late[other]
-            if after >= before * (1.0 - LEAST_GAIN):
-                continue
-            if not has_room(tours, slot, 0, 0, other_kind, problem) or not has_room(tours, other, 0, 0, kind, problem):
-                continue
-            change_kind(tours, slot, other_kind, problem)
-            change_kind(tours, other, kind, problem)
-            refresh_times(tours, slot, problem)
-            refresh_times(tours, other, problem)
-            change += tours.prices[slot] + tours.prices[other] - before
     return change
 
 
