@@ -446,6 +446,46 @@ def test_other_days_are_asked_for_and_shown(desk: PageDriver) -> None:
     assert "too little room" in impossible
 
 
+def test_rest_of_the_day_is_planned_again(desk: PageDriver) -> None:
+    plan = {
+        "instance": CROSS,
+        "routes": [[1], [2], [4, 3]],
+        "vehicles": ["Sprinter", "Caddy", "Sprinter"],
+        "cost": 72.2,
+    }
+    answer = {
+        "plan": {**plan, "routes": [[1], [4, 3]], "vehicles": ["Sprinter", "Sprinter"], "unserved": [2]},
+        "customers_to_call": ["west"],
+        "drivers_to_call": ["Sprinter", "Sprinter 2"],
+        "left_out": [],
+        "messages": [],
+    }
+    asked: list[Any] = []
+
+    def reply(route: Route) -> None:
+        asked.append(route.request.post_data_json)
+        route.fulfill(json=answer)
+
+    desk.page.route("**/v1/replan", reply)
+    open_cross(desk)
+    desk.find("#replan summary").click()
+    desk.find("#replan-form [name=now]").fill("00:15")
+    desk.find("#replan-form [name=cancel]").select_option("far east")
+    desk.find("#replan-form [name=broken]").select_option("Sprinter 2")
+    desk.page.get_by_role("button", name="Plan the rest again").click()
+    desk.page.locator("#headline", has_text="Planned again at 00:15").wait_for()
+
+    assert {key: asked[0][key] for key in ("now", "cancel", "broken")} == {
+        "now": "00:15",
+        "cancel": ["far east"],
+        "broken": ["Sprinter 2"],
+    }
+    assert "Call the drivers: Sprinter, Sprinter 2." in desk.text("#headline")
+    assert "Call the customer: west." in desk.text("#headline")
+    desk.find("#undo").click()
+    assert desk.routes() == [["east", "far east"], ["far west", "west"]]
+
+
 def test_stop_is_found_by_its_name(desk: PageDriver) -> None:
     desk.find("#tab-customers").click()
     desk.find("#stops-search").fill("elbphil")

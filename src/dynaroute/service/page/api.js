@@ -78,6 +78,11 @@ export class Api {
     return this.#getJson("/v1/what-if", asJson(question));
   }
 
+  /** The rest of a day, planned again: {plan, now, cancel?, broken?}. */
+  replan(change) {
+    return this.#getJson("/v1/replan", asJson(change));
+  }
+
   /** A plan as the content of a file. */
   async exportPlan(plan, format) {
     const response = await this.#fetch("/v1/export", asJson({ plan, format }));

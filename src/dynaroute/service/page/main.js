@@ -13,6 +13,7 @@ import { RouteMap } from "./map.js";
 import { wireMapTools } from "./map_tools.js";
 import { announce, clearNotice, showError } from "./notices.js";
 import { Planner } from "./plan.js";
+import { ReplanForm } from "./replan.js";
 import { RoutesPanel } from "./routes_panel.js";
 import { SolveCard } from "./solve.js";
 import { createStore, findRun, redo, runToShow, undo } from "./state.js";
@@ -37,6 +38,7 @@ function start() {
   new StopsPanel(store);
   new ComparePanel(store, api);
   new WhatIfPanel(store, api);
+  new ReplanForm(store, api);
   store.watch(["instance", "runs", "shownRun", "search", "tightMinutes"], showHeadline);
   wireSaving(store, api, fail);
   wirePrinting(store, api, fail);
