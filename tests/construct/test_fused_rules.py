@@ -8,13 +8,14 @@ import numpy as np
 import pytest
 import torch
 from agreement import assert_routes_agree, score_greedily
-from policies import draw_batch, make_policy
+from policies import make_policy
 from rule_problems import ALL_RULES, draw_ruled
 
 from dynaroute.batch import InstanceBatch
 from dynaroute.construct.choose import MostLikely, Sample, StartAt, make_stream_keys
 from dynaroute.construct.eager import construct_eagerly
-from dynaroute.construct.fused import construct_fused
+from dynaroute.construct.fused import PackedWeights, construct_fused
+from dynaroute.construct.fused_stream import _StreamedEncoder
 from dynaroute.model import Policy, PolicyConfig
 from dynaroute.problem.solution import check
 
@@ -63,8 +64,14 @@ def test_instances_too_large_for_a_tile_are_built_too(policy: Policy) -> None:
     assert routes.position[[0, 1], [3, 70]].tolist() == [0, 0]
 
 
-def test_a_policy_with_rules_streams_plain_instances(policy: Policy) -> None:
-    batch = draw_batch(129, capacity=700)
-    expected = construct_eagerly(policy, batch, MostLikely())
-    routes = construct_fused(policy, batch, MostLikely(), precision=torch.float32)
-    assert_routes_agree(policy, batch, expected, routes, score_greedily)
+def test_kernels_for_plain_instances_leave_out_what_rules_need(policy: Policy) -> None:
+    plain = make_policy(replace(policy.config, rules=()))
+    known = policy.state_dict()
+    plain.load_state_dict({name: known[name][..., : tensor.shape[-1]] for name, tensor in plain.state_dict().items()})
+    streamed, expected = (_StreamedEncoder(each, torch.float32) for each in (policy, plain))
+    for one, other in zip(streamed.tables, expected.tables, strict=True):
+        assert torch.equal(one, other)
+    for whole, other in zip(
+        PackedWeights.pack(policy, torch.float32), PackedWeights.pack(plain, torch.float32), strict=True
+    ):
+        assert torch.equal(whole, other)
