@@ -116,7 +116,7 @@ def try_variants(variants: Sequence[Variant], known: Solution, search: SearchTim
     results = iter(
         solve(
             [variant.instance for variant in possible],
-            start=[fit_routes(known, variant) for variant in possible],
+            start=[fit_routes(known, variant) for variant in possible] if known.routes else None,
             time_limit=search.seconds,
             threads=search.threads,
             seed=search.seed,

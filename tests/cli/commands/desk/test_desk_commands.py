@@ -50,7 +50,7 @@ def test_two_plans_are_compared_in_a_table(plan: Path, tmp_path: Path) -> None:
     other.write_text(json.dumps(plan_document([[1, 2], [4, 5, 6, 3], [7]])))
     shown = invoke("compare", plan, other).stdout
 
-    assert shown.endswith("1 stop moved to another vehicle\n")
+    assert shown.endswith("1 stop (*) moved to another vehicle\n")
     assert any(line.split()[:2] == ["Clinic", "Sprinter"] for line in shown.splitlines())
     assert invoke_json("compare", plan, other)["moved"] == 1
 

@@ -47,7 +47,7 @@ def compare(
         return
     print_table(("", "Before", "After", "Change"), _list_figures(comparison))
     print_changes(first.instance, [change for change in comparison.changes if change.is_different])
-    print_line(f"{count_of(len(comparison.moved), 'stop')} moved to another vehicle")
+    print_line(f"{count_of(len(comparison.moved), 'stop')} (*) moved to another vehicle")
 
 
 def print_changes(instance: Instance, changes: list[StopChange]) -> None:
@@ -58,7 +58,7 @@ def print_changes(instance: Instance, changes: list[StopChange]) -> None:
     for change in changes:
         old, new = show_visit(instance, change.before), show_visit(instance, change.after)
         rows.append(
-            (show_name(change.id), *old, *new, show_minutes_changed(change.seconds), "moved" if change.is_moved else "")
+            (show_name(change.id), *old, *new, show_minutes_changed(change.seconds), "*" if change.is_moved else "")
         )
     print_table(("Customer", "Before", "Arrival", "After", "Arrival", "Change", ""), rows)
 

@@ -23,6 +23,7 @@ from dynaroute.cli.shared.tables import TableOptions, takes_tables
 if TYPE_CHECKING:
     from dynaroute.desk.explaining import CustomerExplanation, Extra
     from dynaroute.plans.plan import Plan
+    from dynaroute.problem.instance import Instance
 
 
 @takes_tables
@@ -39,17 +40,23 @@ def explain(
     For a customer: what leaving it out would save, and its best place on every
     other route, with what moving it there adds to the whole plan, or why it
     cannot be there. Without ID: the same for all, with the cheapest other
-    place. The checker judges every place.
+    place. The checker judges every place. For a day that cannot be planned, the
+    smallest changes that make it possible: a vehicle more, overtime, or a later
+    window, each searched for --time-limit (1 s) and judged.
 
     Example:
       dynaroute explain plan.json K016
       dynaroute explain plan.json
+      dynaroute explain day.csv --vehicles vans.csv --speed 30km/h
     """
     from dynaroute.desk.explaining import explain_all, explain_customer, explanation_to_json
     from dynaroute.plans import read_plan
 
     if not holds_plan(file):
-        raise OptionError.about("PLAN", f"{file} is not a plan.", "Plan the day first: dynaroute solve DAY --out PLAN.")
+        if customer is not None:
+            raise OptionError.about("ID", f"{file} is not a plan.", "Plan it first: dynaroute solve DAY --out PLAN.")
+        _explain_day(tables.read(file), time_limit, is_json=json)
+        return
     plan = read_plan(file)
     explanations = explain_all(plan) if customer is None else (explain_customer(plan, customer),)
     if json:
@@ -58,6 +65,29 @@ def explain(
         _print_all(plan, explanations)
     else:
         _print_customer(plan, explanations[0])
+
+
+def _explain_day(instance: Instance, time_limit: float | None, *, is_json: bool) -> None:
+    """Print what makes a day possible."""
+    from dynaroute.desk.relaxing import relax, relaxed_to_json
+    from dynaroute.desk.trying import SearchTime
+
+    relaxed = relax(instance, SearchTime() if time_limit is None else SearchTime(time_limit))
+    if is_json:
+        print_json(relaxed_to_json(relaxed))
+        return
+    if relaxed.base.plan is not None:
+        print_line(f"this day can be planned: cost {show_length(relaxed.base.cost, instance.cost_unit)}")
+        return
+    print_line(f"no plan serves all: {relaxed.base.reason}")
+    rows = [
+        (trial.variant.name, show_length(trial.cost, instance.cost_unit), f"{trial.seconds:.1f} s")
+        for trial in relaxed.possible
+    ]
+    if rows:
+        print_table(("Possible with", "Cost", "Searched"), rows)
+    else:
+        print_line(f"none of the {relaxed.tried} changes that were searched makes it possible; search longer")
 
 
 def _print_customer(plan: Plan, explanation: CustomerExplanation) -> None:

@@ -124,7 +124,7 @@ def _print_replanned(replanned: Replanned) -> None:
     print_changes(instance, [change for change in replanned.changes if change.id not in replanned.cancelled])
     unit = instance.cost_unit
     costs = f"{show_length(comparison.before.cost, unit)} and is {show_length(comparison.after.cost, unit)}"
-    print_line(f"from {instance.shown_time(replanned.now)} on: {len(comparison.moved)} moved; the plan was {costs}")
+    print_line(f"from {instance.shown_time(replanned.now)} on: {len(comparison.moved)} (*) moved; the plan was {costs}")
     for names, who in ((replanned.drivers_to_call, "drivers"), (replanned.customers_to_call, "customers")):
         print_line(f"{who} to call: {show_list(names, 50) or 'none'}")
     for message in replanned.messages:
