@@ -211,6 +211,45 @@ def test_a_search_without_routes_says_what_it_waits_for(desk: PageDriver, state:
     desk.page.locator("#headline", has_text=reason).wait_for()
 
 
+def test_film_of_a_policy_is_played_paused_stepped_and_skipped(desk: PageDriver) -> None:
+    desk.load_random(20)
+    desk.wait_for_customers(20)
+    desk.find("#model").evaluate("select => select.value = 'amd-100'")
+    desk.solve()
+    routes = desk.drawn_routes()
+    assert desk.text("#film-caption").startswith(f"amd-100 built {routes} routes")
+
+    desk.find("#film-step").click()
+    left = 20 - len(desk.routes()[0])
+    assert f"Route 2 of {routes}: amd-100 looks anew at the {left} stops left" in desk.text("#film-caption")
+    assert desk.drawn_routes() == 1
+    desk.find("#film-play").click()
+    desk.find("#map .route").nth(1).wait_for(state="attached")
+    desk.find("#film-play").click()
+    shown = desk.text("#film-caption")
+    assert 2 <= desk.drawn_routes() < routes
+    desk.page.wait_for_timeout(300)
+    assert desk.text("#film-caption") == shown, "it is paused"
+
+    desk.find("#film-skip").click()
+    assert desk.drawn_routes() == routes
+
+
+def test_film_plays_while_the_search_goes_on(desk: PageDriver) -> None:
+    desk.load_random(60)
+    desk.wait_for_customers(60)
+    desk.begin_search(300)
+    desk.page.locator("#film-caption", has_text="Route 2 of").wait_for()
+    assert desk.find("#film-play.playing").is_visible()
+    assert desk.find("#search-progress").is_visible()
+    desk.keep_screenshot("film")
+    desk.find("#film-skip").click()
+    assert desk.text("#film-caption").startswith("amd built")
+    assert desk.drawn_routes() == desk.find(".route-card").count()
+    desk.find("#stop").click()
+    desk.wait_until_judged()
+
+
 def test_another_day_stops_the_search(desk: PageDriver) -> None:
     desk.begin_search(300)
     desk.load_random(20)

@@ -6,6 +6,7 @@ import { ComparePanel } from "./compare.js";
 import { DayCard } from "./day.js";
 import { byId } from "./dom.js";
 import { wireAutosave, wirePrinting, wireSaving } from "./files.js";
+import { Film } from "./film.js";
 import { Gantt } from "./gantt.js";
 import { showHeadline } from "./headline.js";
 import { Inspector } from "./inspector.js";
@@ -33,6 +34,7 @@ function start() {
   wireMapTools(store, map, planner);
   wireHistory(store);
   new Inspector(store, planner, map, api);
+  new Film(store);
   new Gantt(store, planner);
   new RoutesPanel(store, planner);
   new StopsPanel(store);
@@ -54,12 +56,13 @@ function wireMap(store, map) {
     map.showInstance(state.instance, { keepsView: state.loads === loads }); // an edit or undo
     loads = state.loads;
   });
-  store.watch(["instance", "runs", "shownRun", "comparedRun", "search"], (state) => {
+  store.watch(["instance", "runs", "shownRun", "comparedRun", "search", "film"], (state) => {
     if (state.instance === null) return;
-    map.showRoutes(runToShow(state)?.routes ?? [], findRun(state, state.comparedRun)?.routes);
+    if (state.film !== null) map.showRoutes(state.film.routes, { open: state.film.open });
+    else map.showRoutes(runToShow(state)?.routes ?? [], { shadow: findRun(state, state.comparedRun)?.routes });
   });
-  store.watch(["instance", "shownRun", "search", "hoveredRoute", "pinnedRoute"], ({ hoveredRoute, pinnedRoute, instance }) => {
-    if (instance !== null) map.emphasise(hoveredRoute ?? pinnedRoute);
+  store.watch(["instance", "shownRun", "search", "film", "hoveredRoute", "pinnedRoute"], (state) => {
+    if (state.instance !== null) map.emphasise(state.film === null ? (state.hoveredRoute ?? state.pinnedRoute) : null);
   });
   store.watch(["selectedNode", "instance"], ({ selectedNode, instance }) => instance !== null && map.select(selectedNode));
   byId("zoom-in").addEventListener("click", () => map.zoom(1));

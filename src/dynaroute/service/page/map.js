@@ -51,14 +51,14 @@ export class RouteMap {
     this.#drawPoints();
   }
 
-  /** Show routes; `shadow` are those of another plan, drawn in grey beneath. */
-  showRoutes(routes, shadow = []) {
+  /** Show routes; `shadow` are those of another plan, drawn in grey beneath; the route `open` is still being built. */
+  showRoutes(routes, { shadow = [], open = null } = {}) {
     for (const { layers } of this.#routes) for (const layer of layers) layer.remove();
     this.#drawn = routes;
-    this.#routes = routes.map((stops, route) => this.#drawRoute(stops, route, routes.length));
+    this.#routes = routes.map((stops, route) => this.#drawRoute(stops, route, { count: routes.length, isOpen: route === open }));
     const layers = shadow.map((stops) => this.#drawLine(this.#trace(stops), "route-shadow").bringToBack());
     this.#routes.push({ layers });
-    this.#colourPoints();
+    this.#colourPoints(open !== null);
   }
 
   /** Let one route stand out, or none. */
@@ -223,13 +223,13 @@ export class RouteMap {
     if (held !== null) this.focusNode(Math.min(held, this.#points.length - 1));
   }
 
-  #drawRoute(stops, route, count) {
+  #drawRoute(stops, route, { count, isOpen }) {
     const colour = `colour-${colourIndex(route)}`;
-    const places = this.#trace(stops);
+    const places = this.#trace(stops).slice(0, isOpen ? -1 : undefined);
     const dashArray = dashOf(route) || null;
     const hit = this.#drawLine(places, `route-hit ${colour}`, { interactive: true });
-    const ends = this.#drawLine([places.slice(0, 2), places.slice(-2)], `route-ends ${colour}`, { dashArray });
-    const line = this.#drawLine(places.slice(1, -1), `route ${colour}`, { dashArray });
+    const ends = this.#drawLine([places.slice(0, 2), isOpen ? [] : places.slice(-2)], `route-ends ${colour}`, { dashArray });
+    const line = this.#drawLine(places.slice(1, isOpen ? undefined : -1), `route ${colour}`, { dashArray });
     const layers = [hit, ends, line];
     for (const layer of layers) if (layer.getElement()) layer.getElement().dataset.route = route;
     if (count <= MOST_LABELS && stops.length > 0) layers.push(this.#label(places[Math.ceil(stops.length / 2)], route));
@@ -262,13 +262,13 @@ export class RouteMap {
     return [0, ...stops, 0].map((node) => toLatLng(this.#nodes[node] ?? this.#nodes[0]));
   }
 
-  #colourPoints() {
+  #colourPoints(isBuilding) {
     const colours = new Map(this.#drawn.flatMap((stops, route) => stops.map((stop) => [stop, colourIndex(route)])));
     this.#points.forEach((point, node) => {
       const element = point.getElement();
       for (const name of [...element.classList]) if (name.startsWith("colour-")) element.classList.remove(name);
       if (colours.has(node)) element.classList.add(`colour-${colours.get(node)}`);
-      element.classList.toggle("unserved", this.#drawn.length > 0 && node > 0 && !colours.has(node));
+      element.classList.toggle("unserved", !isBuilding && this.#drawn.length > 0 && node > 0 && !colours.has(node));
     });
   }
 }

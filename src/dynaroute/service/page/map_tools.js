@@ -31,7 +31,8 @@ export function wireMapTools(store, map, planner) {
       if (node !== null) showTooltip(store, tooltip, frame, node);
     },
     mayDrag: (node) => {
-      const { instance, tool } = store.state;
+      const { instance, tool, film } = store.state;
+      if (film !== null) return false; // the map shows other routes than the list
       return tool === "move" ? hasFreePlaces(instance) : tool === "select" && node > 0 && shownRun(store.state) !== null;
     },
     onDrop: (node, event, place) => {

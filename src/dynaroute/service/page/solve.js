@@ -16,6 +16,7 @@ const WHY_NO_ROUTES = {
   queued: "Waiting for other searches to end…",
   running: "Searching… The first search after an installation compiles its code, which takes a minute or two.",
 };
+const FILM_MODEL = "amd";
 const SPEED_WANTED = {
   message: "there are time limits, but nothing says how long a leg takes.",
   remedy: "Enter the average speed of the vehicles under “Day”.",
@@ -34,6 +35,7 @@ export class SolveCard {
   #isTimeWritten = false; // by the user
   #button = byId("solve");
   #notice = byId("solve-notice");
+  #dynamicModels = new Set(); // they encode anew at each visit to the depot
   #isBusy = false;
   #spokenAt = 0;
   #shownAt = 0;
@@ -74,7 +76,7 @@ export class SolveCard {
     this.#setBusy(true);
     try {
       const request = this.#readRequest();
-      if (request.seconds === null) await this.#keep(makeRun(instance, await this.#api.solve(bodyOf(instance, request)), "At once"));
+      if (request.seconds === null) await this.#solveAtOnce(instance, request);
       else await this.#search(instance, request);
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
@@ -83,6 +85,11 @@ export class SolveCard {
     } finally {
       this.#setBusy(false);
     }
+  }
+
+  async #solveAtOnce(instance, request) {
+    const answer = await this.#api.solve(bodyOf(instance, request));
+    await this.#keep({ ...makeRun(instance, answer, "At once"), built: this.#builtBy(answer) });
   }
 
   async #search(instance, request) {
@@ -95,17 +102,33 @@ export class SolveCard {
     this.#store.update({ search });
     this.#tick();
     this.#explain(job.id);
+    this.#film(job.id, instance, request);
     try {
       const { result, error } = await this.#watch(job.id);
       if (error) throw new ApiError(error);
       if (result === null) showNote(this.#notice, ["Stopped before the search began."]);
       else {
         const label = `Search ${request.seconds} s${result.is_interrupted ? ", stopped" : ""}`;
-        await this.#keep(makeRun(instance, aligned(this.#store.state.search.routes, result), label));
+        const { routes, built } = this.#store.state.search;
+        await this.#keep({ ...makeRun(instance, aligned(routes, result), label), built });
       }
     } finally {
       this.#store.update({ search: null });
     }
+  }
+
+  /** Ask for the routes that a policy builds at once, whose film plays meanwhile. Without them there is no film. */
+  async #film(id, instance, request) {
+    if (!suitsPolicy(instance) || request.model === "savings") return;
+    const model = request.model === "auto" ? FILM_MODEL : request.model;
+    const answer = await this.#api.solve(bodyOf(instance, { ...request, model, seconds: null })).catch(() => null);
+    const { search } = this.#store.state;
+    if (search?.id === id && answer?.model) this.#store.update({ search: { ...search, built: this.#builtBy(answer) } });
+  }
+
+  /** What the film shows of an answer: the routes in the order in which a policy built them; null if none did. */
+  #builtBy({ model, routes, cost }) {
+    return model ? { model, looksAnew: this.#dynamicModels.has(model), routes, cost } : null;
   }
 
   /** Show improvements as they come; resolves to the finished job. */
@@ -193,12 +216,18 @@ export class SolveCard {
     try {
       const { models } = await this.#api.models();
       const names = [...models.map((model) => model.name), "savings"];
+      this.#dynamicModels = new Set(models.filter(({ kind }) => kind === "AM-D").map(({ name }) => name));
       byId("model").append(...names.map((name) => make("option", { value: name, text: name })));
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
       showError(this.#notice, error);
     }
   }
+}
+
+/** Whether a policy builds routes for this day: policies know capacities alone. */
+function suitsPolicy({ customers, vehicles, durations }) {
+  return !vehicles && !durations && customers.every(({ window, windows, service }) => !window && !windows && !service);
 }
 
 /** A problem with the options of the service for a request of the page. */

@@ -45,6 +45,7 @@ export function createStore() {
     selectedNode: null, // 0 is the depot
     hoveredRoute: null,
     pinnedRoute: null,
+    film: null, // what the film shows on the map, {routes, open}
     tool: "select",
     tightMinutes: 10, // stops with less slack are marked
   });
