@@ -121,6 +121,26 @@ def test_routes_and_stops_tell_their_times_loads_and_slack(desk: PageDriver) -> 
     assert card.locator("tr.tight").count() == 0
 
 
+def test_locked_route_is_left_as_it_is_by_moves_and_searches(desk: PageDriver) -> None:
+    document = {"instance": CROSS, "routes": [[1, 4], [2, 3]], "vehicles": [0, 0]}
+    desk.upload("cross.json", json.dumps(document))
+    desk.wait_for_customers(4)
+    desk.wait_until_judged()
+    desk.find("[data-lock='0']").click()
+    assert desk.find("[data-lock='0']").get_attribute("aria-pressed") == "true"
+
+    desk.find(".route-card [data-stop='2']").focus()
+    desk.page.keyboard.press("Alt+ArrowUp")
+    assert "The route is locked." in desk.text("#change-notice")
+    desk.solve("search", 0.3)
+    assert ["east", "far west"] in desk.routes()
+    assert desk.find("[data-lock][aria-pressed='true']").count() == 1
+
+    desk.find("[data-lock='0']").click()
+    desk.solve("search", 0.3)
+    assert ["east", "far west"] not in desk.routes()
+
+
 def test_chart_list_and_map_are_linked(desk: PageDriver) -> None:
     open_cross(desk)
     desk.find("[data-row='1'] .gantt-name").hover()

@@ -19,8 +19,7 @@ export function aligned(before, found) {
   const order = alignedOrder(before, found.routes);
   const pick = (values) => order.map((route) => values[route]);
   const vehicles = found.vehicles ? { vehicles: pick(found.vehicles) } : {};
-  const figures = { loads: pick(found.loads), route_costs: pick(found.route_costs) };
-  return { ...found, ...figures, ...vehicles, routes: pick(found.routes) };
+  return { ...found, ...vehicles, routes: pick(found.routes), route_costs: pick(found.route_costs) };
 }
 
 /** Pairs of an old and a new route that share customers, those that share most first. */

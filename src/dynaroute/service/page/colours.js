@@ -11,12 +11,3 @@ export function colourIndex(route) {
 export function dashOf(route) {
   return DASHES[Math.floor(route / COLOURS) % DASHES.length];
 }
-
-/** The colour as the theme has it now, for drawing on a canvas. */
-export function colourValue(route) {
-  return themeValue(`--route-${colourIndex(route)}`);
-}
-
-export function themeValue(name) {
-  return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-}

@@ -22,10 +22,6 @@ export function reveal(element) {
   element.scrollIntoView({ block: "center", behavior: isStill ? "auto" : "smooth" });
 }
 
-export function setAttributes(element, attributes) {
-  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
-}
-
 function fill(element, attributes, children) {
   for (const [name, value] of Object.entries(attributes)) {
     if (name === "text") element.textContent = value;

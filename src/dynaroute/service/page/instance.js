@@ -173,9 +173,10 @@ export function withCustomer(instance, customer) {
   return withLegs(longer, longer.customers.length, detourOf(instance));
 }
 
-export function withoutCustomer(instance, node) {
-  const customers = instance.customers.filter((_, index) => index !== node - 1);
-  const cut = (matrix) => matrix?.filter((_, row) => row !== node).map((row) => row.filter((_, column) => column !== node));
+export function withoutCustomers(instance, nodes) {
+  const isLeft = (_, node) => !nodes.has(node);
+  const customers = instance.customers.filter((_, index) => !nodes.has(index + 1));
+  const cut = (matrix) => matrix.filter(isLeft).map((row) => row.filter(isLeft));
   const matrices = ["distances", "durations"].filter((key) => instance[key]).map((key) => [key, cut(instance[key])]);
   return { ...instance, customers, ...Object.fromEntries(matrices) };
 }

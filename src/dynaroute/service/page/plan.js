@@ -1,9 +1,11 @@
 // Plans: what the service found or the user made of it. The service judges every change, and tells its times and loads.
 
-import { legLength, withCustomer, withoutCustomer } from "./instance.js";
+import { ApiError } from "./api.js";
+import { legLength, withCustomer, withoutCustomers } from "./instance.js";
 import { formatLength } from "./numbers.js";
 import { changeDay, replaceRun, shownRun, undo } from "./state.js";
 
+const LOCKED = { message: "the route is locked.", remedy: "Unlock it in the list of routes." };
 const MOST_JUDGED = 4; // places of a stop that the service compares
 
 let count = 0;
@@ -82,6 +84,10 @@ export class Planner {
     const run = shownRun(this.#store.state);
     if (run === null || target < 0 || target > run.routes.length) return;
     const source = routeOfStop(run, stop);
+    if (run.locked?.[target] || run.locked?.[source]) {
+      this.#fail(new ApiError(LOCKED));
+      return;
+    }
     if (place === null) {
       if (source !== target) this.#insert(this.#without(run, stop), stop, target);
       return;
@@ -95,10 +101,19 @@ export class Planner {
     this.#show({ ...run, routes, types: this.#typesFor(run, routes) }, stop);
   }
 
+  /** Lock a route, so that searches and moves leave it as it is, or unlock it. */
+  toggleLock(route) {
+    const run = shownRun(this.#store.state);
+    const locked = run.routes.map((_, index) => (run.locked?.[index] ?? false) !== (index === route));
+    replaceRun(this.#store, { ...run, locked });
+  }
+
   /** Leave a stop out, though it stays a customer of the day. */
   leaveOut(stop) {
     const run = shownRun(this.#store.state);
-    if (routeOfStop(run, stop) >= 0) this.#show(this.#without(run, stop), stop);
+    const route = routeOfStop(run, stop);
+    if (run?.locked?.[route]) this.#fail(new ApiError(LOCKED));
+    else if (route >= 0) this.#show(this.#without(run, stop), stop);
   }
 
   /** Add a customer, into the plan where it costs least. */
@@ -110,7 +125,7 @@ export class Planner {
     if (run === null) return this.changeInstance(instance, node);
     const later = (stop) => (stop < node ? stop : stop + 1); // places to load at follow the customers
     const kept = { ...run, instance, routes: run.routes.map((route) => route.map(later)) };
-    if (instance.distances) return this.#insertAnywhere(kept, node);
+    if (instance.distances || run.locked?.includes(true)) return this.#insertAnywhere(kept, node);
     try {
       const found = await this.#api.insert(planOf(run), [customer]);
       const notes = found.messages.filter((text) => !text.includes("as it says itself")); // the faults are shown anyway
@@ -124,7 +139,7 @@ export class Planner {
   removeCustomer(node) {
     const { instance } = this.#store.state;
     const run = shownRun(this.#store.state);
-    const fewer = withoutCustomer(instance, node);
+    const fewer = withoutCustomers(instance, new Set([node]));
     if (run === null) return this.changeInstance(fewer, null);
     const left = this.#without(run, node);
     const routes = left.routes.map((route) => route.map((stop) => (stop > node ? stop - 1 : stop)));
@@ -154,7 +169,7 @@ export class Planner {
   }
 
   #insertAnywhere(run, stop) {
-    const targets = [...run.routes.keys(), run.routes.length];
+    const targets = [...run.routes.keys(), run.routes.length].filter((target) => !run.locked?.[target]);
     const detours = targets.flatMap((target) => {
       const [best] = shortestDetours(run.instance, run.routes[target] ?? [], stop);
       return { ...best, target };
@@ -201,7 +216,8 @@ export class Planner {
     const kept = changed.routes.map((route) => route.length > 0);
     const routes = changed.routes.filter((_, index) => kept[index]);
     const types = changed.types?.filter((_, index) => kept[index]) ?? null;
-    const run = makeRun(changed.instance, { routes, cost: changed.cost }, "Changed by hand", { types, isByHand: true });
+    const locked = changed.locked?.filter((_, index) => kept[index]);
+    const run = makeRun(changed.instance, { routes, cost: changed.cost }, "Changed by hand", { types, locked, isByHand: true });
     changeDay(this.#store, run.instance, { ...run, isPending: true }, selectedNode);
     try {
       const checked = await judged(this.#api, run);
@@ -234,7 +250,7 @@ function describeChange(before, after) {
 }
 
 /** The vehicle type of each route by number, null where there are no types. */
-function typesOf(instance, vehicles) {
+export function typesOf(instance, vehicles) {
   if (!vehicles || !instance.vehicles) return null;
   return vehicles.map((type) => (typeof type === "string" ? instance.vehicles.findIndex(({ name }) => name === type) : type));
 }

@@ -11,10 +11,12 @@ import { isLate, isReload, isTight, moveByKeys } from "./stops.js";
 export class RoutesPanel {
   #place = byId("panel-routes");
   #store;
+  #planner;
   #closed = new Set(); // routes whose stops are folded
 
   constructor(store, planner) {
     this.#store = store;
+    this.#planner = planner;
     this.#place.addEventListener("pointerover", ({ target }) => this.#hover(target));
     this.#place.addEventListener("pointerleave", () => store.update({ hoveredRoute: null }));
     this.#place.addEventListener("focusin", ({ target }) => this.#hover(target));
@@ -44,7 +46,7 @@ export class RoutesPanel {
     swatch.append(makeSvg("path", { d: "M1 6h20", "stroke-dasharray": dashOf(route) }));
     const name = make("button", { type: "button", class: "route-name", "data-show": route, "aria-pressed": "false" }, swatch);
     name.append(make("span", { class: "route-number", text: route + 1 }), vehicleOf(run, route));
-    const head = make("header", { class: "route-head" }, name, ...(times === null ? [] : [makeLoads(run.instance, times)]));
+    const head = make("header", { class: "route-head" }, name, ...(times === null ? [] : [makeLoads(run.instance, times), makeLock(run, route)]));
     const facts = make("p", { class: "route-facts", text: describeRoute(run, stops, route) });
     const table = times === null ? null : this.#makeTable(run, times, route);
     const attributes = { class: `route-card colour-${colourIndex(route)}`, "data-card": route, "aria-label": `Route ${route + 1}` };
@@ -106,8 +108,12 @@ export class RoutesPanel {
   }
 
   #click(target) {
-    const [stop, name] = [target.closest("button[data-stop]"), target.closest("[data-show]")];
+    const [stop, name, lock] = ["button[data-stop]", "[data-show]", "[data-lock]"].map((each) => target.closest(each));
     if (stop !== null) this.#store.update({ selectedNode: Number(stop.dataset.stop) });
+    if (lock !== null) {
+      this.#planner.toggleLock(Number(lock.dataset.lock));
+      this.#place.querySelector(`[data-lock="${lock.dataset.lock}"]`).focus({ preventScroll: true });
+    }
     if (name === null) return;
     const route = Number(name.dataset.show);
     this.#store.update({ pinnedRoute: this.#store.state.pinnedRoute === route ? null : route });
@@ -143,6 +149,15 @@ function makeLoads(instance, times) {
     return make("span", { class: share > 1 ? "load overloaded" : "load" }, make("span", { class: "load-text", text }), make("span", { class: "load-bar" }, fill));
   });
   return make("span", { class: "loads" }, ...bars);
+}
+
+function makeLock(run, route) {
+  const isLocked = run.locked?.[route] ?? false;
+  const title = "Lock: searches and moves leave this route as it is";
+  const icon = makeSvg("svg", { viewBox: "0 0 24 24", "aria-hidden": "true" });
+  icon.append(makeSvg("path", { d: `M6 11h12v9H6zM9 11V7a3 3 0 0 1 6 0${isLocked ? "v4" : ""}` }));
+  const attributes = { type: "button", class: "icon-button lock", "data-lock": route, "aria-pressed": String(isLocked), title };
+  return make("button", { ...attributes, "aria-label": `Lock route ${route + 1}` }, icon);
 }
 
 function makeBreak(start, end, width) {

@@ -4,10 +4,11 @@ import { aligned } from "./align.js";
 import { ApiError } from "./api.js";
 import { byId, make, reveal } from "./dom.js";
 import { lacksSpeed } from "./instance.js";
+import { withoutLocked } from "./locks.js";
 import { announce, clearNotice, showError, showNote } from "./notices.js";
 import { countOf, formatPrice } from "./numbers.js";
 import { judged, makeRun } from "./plan.js";
-import { isSearching, keepRun } from "./state.js";
+import { isSearching, keepRun, shownRun } from "./state.js";
 
 const ANNOUNCE_EVERY = 3000; // milliseconds between spoken improvements
 const SHOW_EVERY = 80; // milliseconds between drawn improvements
@@ -76,8 +77,9 @@ export class SolveCard {
     this.#setBusy(true);
     try {
       const request = this.#readRequest();
-      if (request.seconds === null) await this.#solveAtOnce(instance, request);
-      else await this.#search(instance, request);
+      const part = withoutLocked(instance, shownRun(this.#store.state));
+      if (request.seconds === null) await this.#solveAtOnce(instance, request, part);
+      else await this.#search(instance, request, part);
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
       showError(this.#notice, error);
@@ -87,22 +89,22 @@ export class SolveCard {
     }
   }
 
-  async #solveAtOnce(instance, request) {
-    const answer = await this.#api.solve(bodyOf(instance, request));
-    await this.#keep({ ...makeRun(instance, answer, "At once"), built: this.#builtBy(answer) });
+  async #solveAtOnce(instance, request, part) {
+    const answer = await this.#api.solve(bodyOf(part.instance, request));
+    await this.#keep(makeRun(instance, part.whole(answer), "At once", { built: this.#builtBy(answer) }), part);
   }
 
-  async #search(instance, request) {
-    const job = await this.#api.startJob(bodyOf(instance, request));
+  async #search(instance, request, part) {
+    const job = await this.#api.startJob(bodyOf(part.instance, request));
     if (this.#store.state.instance !== instance) {
       await this.#api.stopJob(job.id); // edited before it began: nobody waits for it
       return;
     }
-    const search = { id: job.id, instance, request, began: performance.now(), routes: [], types: null, cost: 0, trace: [] };
+    const search = { id: job.id, instance, request, began: performance.now(), part, routes: [], types: null, cost: 0, trace: [] };
     this.#store.update({ search });
     this.#tick();
     this.#explain(job.id);
-    this.#film(job.id, instance, request);
+    if (part.fixed.size === 0) this.#film(job.id, instance, request);
     try {
       const { result, error } = await this.#watch(job.id);
       if (error) throw new ApiError(error);
@@ -110,7 +112,7 @@ export class SolveCard {
       else {
         const label = `Search ${request.seconds} s${result.is_interrupted ? ", stopped" : ""}`;
         const { routes, built } = this.#store.state.search;
-        await this.#keep({ ...makeRun(instance, aligned(routes, result), label), built });
+        await this.#keep(makeRun(instance, aligned(routes, part.whole(result)), label, { built }), part);
       }
     } finally {
       this.#store.update({ search: null });
@@ -142,14 +144,15 @@ export class SolveCard {
 
   #improve(found) {
     const { search } = this.#store.state;
-    const trace = [...search.trace, [found.seconds, found.cost]];
+    const whole = search.part.whole(found);
+    const trace = [...search.trace, [found.seconds, whole.cost]];
     if (performance.now() - this.#shownAt < SHOW_EVERY) {
       search.trace.push(trace.at(-1)); // shown with the next one
       return;
     }
     this.#shownAt = performance.now();
-    const { routes, cost, loads, route_costs: lengths } = aligned(search.routes, found);
-    this.#store.update({ search: { ...search, routes, cost, loads, lengths, trace } });
+    const { routes, cost, route_costs: lengths } = aligned(search.routes, whole);
+    this.#store.update({ search: { ...search, routes, cost, lengths, trace } });
     if (performance.now() - this.#spokenAt < ANNOUNCE_EVERY) return;
     this.#spokenAt = performance.now();
     announce(`Best so far: ${formatPrice(search.instance, cost)}.`);
@@ -181,8 +184,10 @@ export class SolveCard {
     }
   }
 
-  async #keep(run) {
-    keepRun(this.#store, await judged(this.#api, run));
+  async #keep(found, { fixed }) {
+    const locked = found.routes.map(([stop]) => fixed.has(stop));
+    const run = { ...(await judged(this.#api, found)), locked, built: fixed.size === 0 ? found.built : null };
+    keepRun(this.#store, run);
     if (run.instance === this.#store.state.instance) reveal(byId("map"));
     announce(`${run.label}: cost ${formatPrice(run.instance, run.cost)} with ${countOf(run.routes.length, "route")}.`);
   }
