@@ -9,7 +9,7 @@ pyplot, so that nothing stays open and no screen is needed:
 Begin with `routes`. It may import `base` and `problem`.
 """
 
-from dynaroute.plotting.pictures import PICTURE_SUFFIXES, check_picture_path, save_figure
+from dynaroute.plotting.pictures import PICTURE_SUFFIXES, check_picture_path, format_figure, save_figure
 from dynaroute.plotting.routes import plot_instance, plot_solution
 from dynaroute.plotting.timetable import plot_solution_and_timetable, plot_timetable
 from dynaroute.plotting.trace import plot_solution_and_trace, plot_trace
@@ -17,6 +17,7 @@ from dynaroute.plotting.trace import plot_solution_and_trace, plot_trace
 __all__ = [
     "PICTURE_SUFFIXES",
     "check_picture_path",
+    "format_figure",
     "plot_instance",
     "plot_solution",
     "plot_solution_and_timetable",

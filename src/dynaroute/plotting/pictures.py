@@ -38,18 +38,22 @@ def save_figure(ax: Axes, path: str | Path) -> None:
     FileError
         If the file cannot be written.
     """
+    target = check_picture_path(path)
+    write_bytes(target, format_figure(ax, target.suffix.lower()))
+
+
+def format_figure(ax: Axes, suffix: str) -> bytes:
+    """Return the figure of some axes as the content of a file with one of `PICTURE_SUFFIXES`."""
     import matplotlib
 
-    target = check_picture_path(path)
     figure = ax.get_figure(root=True)
     assert figure is not None  # axes are made by a figure
-    suffix = target.suffix.lower()
     picture = BytesIO()
     with matplotlib.rc_context({"svg.hashsalt": "dynaroute"}), warnings.catch_warnings():
         # a script that the font lacks is drawn as boxes, which is no reason to warn
         warnings.filterwarnings("ignore", message="Glyph .* missing from")
         figure.savefig(picture, format=suffix[1:], dpi=160, bbox_inches="tight", metadata=_UNDATED[suffix])
-    write_bytes(target, picture.getvalue())
+    return picture.getvalue()
 
 
 def check_picture_path(path: str | Path) -> Path:

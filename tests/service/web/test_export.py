@@ -35,6 +35,14 @@ def test_table_has_a_row_for_each_stop(client: httpx.Client) -> None:
 
 
 @pytest.mark.parametrize(
+    ("format", "begin"),
+    [("sol", b"Route #1: 1 2\nRoute #2: 3\n"), ("vrp", b"NAME : small\n"), ("svg", b"<?xml"), ("png", b"\x89PNG")],
+)
+def test_routes_problem_and_picture_are_written(client: httpx.Client, format: str, begin: bytes) -> None:
+    assert export(client, format).content.startswith(begin)
+
+
+@pytest.mark.parametrize(
     ("format", "plan", "field"),
     [
         ("docx", PLAN, "format"),

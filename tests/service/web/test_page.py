@@ -91,6 +91,17 @@ def test_placed_points_are_solved_and_drawn(desk: PageDriver, tmp_path: Path) ->
     assert check(plan.instance, plan.solution) == []
 
 
+def test_routes_and_a_picture_are_saved(desk: PageDriver, tmp_path: Path) -> None:
+    desk.upload("harbour.vrp", VRP)
+    desk.wait_for_customers(3)
+    desk.solve()
+    for format, begin in [("sol", "Route #1: "), ("vrp", "NAME : harbour"), ("svg", "<?xml")]:
+        with desk.page.expect_download() as waiting:
+            desk.find("#save-format").select_option(format)
+        assert waiting.value.suggested_filename == f"harbour.{format}"
+        assert waiting.value.path().read_text().startswith(begin)
+
+
 def test_random_points_have_the_usual_capacity_and_follow_their_seed(desk: PageDriver) -> None:
     places = []
     for size, seed in [(20, 5), (70, 6), (20, 5)]:

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from dynaroute.service.messages.request_schemas import EXAMPLE_INSTANCE, PlanSchema
 from dynaroute.service.messages.response_schemas import ResponseSchema
 
-PlanFormat = Literal["html", "pdf", "xlsx", "csv", "json", "geojson", "gpx", "kml"]
+PlanFormat = Literal["html", "pdf", "xlsx", "csv", "json", "geojson", "gpx", "kml", "sol", "vrp", "svg", "png"]
 SheetKind = Literal["stops", "vehicles", "other"]
 
 
@@ -26,7 +26,7 @@ class ExportRequest(BaseModel):
     plan: PlanSchema
     format: PlanFormat = Field(
         description="html and pdf: sheets for drivers; csv and xlsx: a row per stop; geojson, gpx and kml: maps, which "
-        "need degrees; json: the plan."
+        "need degrees; svg and png: a picture; json: the plan; sol: its routes; vrp: its problem."
     )
 
 

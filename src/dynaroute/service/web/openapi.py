@@ -102,6 +102,10 @@ MEDIA_TYPES: dict[PlanFormat, str] = {
     "geojson": "application/geo+json",
     "gpx": "application/gpx+xml",
     "kml": "application/vnd.google-earth.kml+xml",
+    "sol": "text/plain",
+    "vrp": "text/plain",
+    "svg": "image/svg+xml",
+    "png": "image/png",
 }
 EXPORT_ANSWER: dict[int | str, dict[str, Any]] = {
     200: {

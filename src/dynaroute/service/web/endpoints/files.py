@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from dynaroute.plans.plan import Plan
-from dynaroute.plans.write import format_plan
+from dynaroute.service.messages.exports import export_file
 from dynaroute.service.messages.file_schemas import PlanFormat, PreviewResponse
 from dynaroute.service.messages.previews import preview_table
 from dynaroute.service.messages.reading import read_export, read_table_file
@@ -59,12 +59,12 @@ def make_files_router(service: Service) -> APIRouter:
         openapi_extra=EXPORT_BODY,
     )
     async def export_plan(request: Request) -> Response:
-        """Write a plan as a file: sheets for drivers, tables or maps."""
+        """Write a plan as a file: sheets for drivers, tables, maps or a picture."""
         content_type = request.headers.get("content-type", "")
         plan, format = await service.intake.take(
             request, partial(read_export, content_type=content_type, limits=limits)
         )
-        content = await asyncio.to_thread(format_plan, plan, f".{format}")
+        content = await asyncio.to_thread(export_file, plan, format)
         if len(content) > largest:
             raise make_large_error(f"the file has more than {largest} bytes.")
         return Response(content, media_type=MEDIA_TYPES[format], headers=_name_file(plan, format))

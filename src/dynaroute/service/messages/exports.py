@@ -1,0 +1,24 @@
+"""The content of the files that plans are exported as."""
+
+from __future__ import annotations
+
+from dynaroute.formats.vrplib.instance import format_vrplib
+from dynaroute.formats.vrplib.sol import format_sol
+from dynaroute.plans.plan import Plan
+from dynaroute.plans.write import format_plan
+from dynaroute.service.messages.file_schemas import PlanFormat
+
+
+def export_file(plan: Plan, format: PlanFormat) -> bytes:
+    """Write a plan, its routes, its problem or its picture."""
+    if format == "sol":
+        return format_sol(plan.solution).encode()
+    if format == "vrp":
+        return format_vrplib(plan.instance).encode()
+    return _draw(plan, f".{format}") if format in ("svg", "png") else format_plan(plan, f".{format}")
+
+
+def _draw(plan: Plan, suffix: str) -> bytes:
+    from dynaroute.plotting import format_figure, plot_solution
+
+    return format_figure(plot_solution(plan.instance, plan.solution), suffix)
