@@ -39,8 +39,11 @@ export function wirePrinting(store, api, fail) {
     const run = shownRun(store.state);
     if (run === null || run.timetable === null || run === printed) return;
     const text = await (await api.exportPlan(planOf(run), "html")).text();
-    const unstyled = text.replace(/<style>[^]*?<\/style>/, ""); // print.css has the same
-    const { body } = new DOMParser().parseFromString(unstyled, "text/html");
+    const [element, style] = /<style>([^]*?)<\/style>/.exec(text);
+    const paper = new CSSStyleSheet({ media: "print" }); // the content policy allows no style element
+    paper.replaceSync(style);
+    document.adoptedStyleSheets = [paper];
+    const { body } = new DOMParser().parseFromString(text.replace(element, ""), "text/html");
     sheets.replaceChildren(...body.children);
     printed = run;
   };

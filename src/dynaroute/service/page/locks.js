@@ -12,7 +12,8 @@ export function withoutLocked(instance, run) {
   if (locked.length === 0) return { instance, fixed: new Set(), whole: (answer) => answer };
   const fixed = new Set(locked.flatMap(({ stops }) => stops));
   const free = instance.customers.map((_, index) => index + 1).filter((node) => !fixed.has(node));
-  const countUsed = (type) => locked.filter(({ route }) => run.types[route] === type).length;
+  const types = run.types ?? run.routes.map(() => 0);
+  const countUsed = (type) => locked.filter(({ route }) => types[route] === type).length;
   const fleet = instance.vehicles
     ?.map((each, type) => ({ type, vehicle: each.count ? { ...each, count: each.count - countUsed(type) } : each }))
     .filter(({ vehicle }) => vehicle.count !== 0);
@@ -27,7 +28,7 @@ export function withoutLocked(instance, run) {
     for (const { stops, route } of locked) {
       routes.splice(route, 0, stops);
       lengths.splice(route, 0, run.timetable?.[route].distance ?? 0);
-      vehicles?.splice(route, 0, run.types[route]);
+      vehicles?.splice(route, 0, types[route]);
       cost += run.timetable?.[route].cost ?? 0;
     }
     const trace = answer.trace?.map((each) => ({ ...each, cost: each.cost + cost - answer.cost }));
