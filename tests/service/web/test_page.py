@@ -102,6 +102,27 @@ def test_routes_and_a_picture_are_saved(desk: PageDriver, tmp_path: Path) -> Non
         assert waiting.value.path().read_text().startswith(begin)
 
 
+def test_code_of_a_run_does_the_same(
+    desk: PageDriver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    desk.upload("harbour.vrp", VRP)
+    desk.wait_for_customers(3)
+    desk.find("#model").evaluate("select => select.value = 'savings'")
+    desk.solve()
+    desk.download("#save-plan", tmp_path)
+    code = {}
+    for suffix in ("py", "sh"):
+        with desk.page.expect_download() as waiting:
+            desk.find("#save-format").select_option(suffix)
+        code[suffix] = waiting.value.path().read_text()
+    monkeypatch.chdir(tmp_path)
+    exec(code["py"], {})
+
+    assert capsys.readouterr().out.startswith("14.0 ")
+    assert """jq '.instance + {options: {"model":"savings"}}' 'harbour.plan.json'""" in code["sh"]
+    assert f"'{desk.address.rstrip('/')}/v1/solve'" in code["sh"]
+
+
 def test_random_points_have_the_usual_capacity_and_follow_their_seed(desk: PageDriver) -> None:
     places = []
     for size, seed in [(20, 5), (70, 6), (20, 5)]:

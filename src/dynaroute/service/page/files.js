@@ -1,5 +1,6 @@
 // Files to save, printing the drivers' sheets, and keeping the day over a reload of the page.
 
+import { curlLines, pythonLines } from "./code.js";
 import { byId } from "./dom.js";
 import { announce } from "./notices.js";
 import { planOf } from "./plan.js";
@@ -7,6 +8,7 @@ import { loadDay, shownRun } from "./state.js";
 import { keep, recall } from "./storage.js";
 
 const KEY = "dynaroute.day";
+const CODE = { sh: curlLines, py: pythonLines };
 const SAVE_AFTER = 400; // milliseconds without changes
 const PRINT_AFTER = 900;
 
@@ -16,9 +18,10 @@ export function wireSaving(store, api, fail) {
     const format = saved.value;
     saved.value = "";
     const run = shownRun(store.state);
-    const name = `${fileStem(run.instance)}.${format === "json" ? "plan.json" : format}`;
+    const name = `${fileStem(run.instance)}.${format}`;
     try {
-      download(name, format === "json" ? asBlob(planOf(run)) : await api.exportPlan(planOf(run), format));
+      const code = CODE[format]?.(`${fileStem(run.instance)}.plan.json`, run.options ?? {});
+      download(name, code === undefined ? await api.exportPlan(planOf(run), format) : new Blob([code]));
       announce(`Saved ${name}.`);
     } catch (error) {
       fail(error);

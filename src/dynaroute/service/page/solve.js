@@ -91,7 +91,7 @@ export class SolveCard {
 
   async #solveAtOnce(instance, request, part) {
     const answer = await this.#api.solve(bodyOf(part.instance, request));
-    await this.#keep(makeRun(instance, part.whole(answer), "At once", { built: this.#builtBy(answer) }), part);
+    await this.#keep(makeRun(instance, part.whole(answer), "At once", { built: this.#builtBy(answer), options: optionsOf(request) }), part);
   }
 
   async #search(instance, request, part) {
@@ -112,7 +112,7 @@ export class SolveCard {
       else {
         const label = `Search ${request.seconds} s${result.is_interrupted ? ", stopped" : ""}`;
         const { routes, built } = this.#store.state.search;
-        await this.#keep(makeRun(instance, aligned(routes, part.whole(result)), label, { built }), part);
+        await this.#keep(makeRun(instance, aligned(routes, part.whole(result)), label, { built, options: optionsOf(request) }), part);
       }
     } finally {
       this.#store.update({ search: null });
@@ -236,12 +236,15 @@ function suitsPolicy({ customers, vehicles, durations }) {
 }
 
 /** A problem with the options of the service for a request of the page. */
-function bodyOf(instance, { seconds, model, seed, objective }) {
-  const options = {
+function bodyOf(instance, request) {
+  return { ...instance, options: optionsOf(request) };
+}
+
+function optionsOf({ seconds, model, seed, objective }) {
+  return {
     ...(model === "auto" ? {} : { model }),
     ...(seed === 0 ? {} : { seed }),
     ...(objective === "distance" ? {} : { objective }),
     ...(seconds === null ? {} : { time_limit: seconds }),
   };
-  return { ...instance, options };
 }
