@@ -66,6 +66,7 @@ def test_the_rest_of_a_day_is_planned_again(client: httpx.Client) -> None:
         ("what-if", {"plan": plan_document()}, "what-if"),
         ("replan", {"plan": plan_document()}, "now"),
         ("replan", {"plan": plan_document(), "now": "09:00", "broken": ["Van"]}, "broken"),
+        ("replan", {"plan": plan_document(), "now": "09:00", "broken": {}}, "broken"),
         ("replan", {"plan": plan_document(), "now": "09:00", "cancel": ["Bakery"]}, "cancel"),
         ("replan", {"plan": plan_document(), "now": "09:00", "change_cost": -1}, "change_cost"),
         ("what-if", {"plan": plan_document(), "vehicles": ["2..5"]}, "vehicles"),

@@ -100,7 +100,7 @@ def read_day_change(body: bytes, content_type: str, limits: ReadingLimits, longe
     now = read_seconds(require(document, "now", ""), "now", math.nan)
     if not math.isfinite(now):
         raise FormatError.about("now", "the time is missing.", "Write it such as 10:00.")
-    customers = require_list(document.get("add") or [], "add")
+    customers = _read_list(document, "add")
     if len(customers) > MOST_NEW_CUSTOMERS:
         raise make_large_error(f"there are {len(customers)} new customers, more than {MOST_NEW_CUSTOMERS}.", "add")
     limits.refuse_large_document({"customers": customers})
@@ -134,11 +134,17 @@ def _read_time_limit(document: Mapping[str, object], longest: float, usual: floa
 
 
 def _read_texts(document: Mapping[str, object], key: str) -> tuple[str, ...]:
-    values = require_list(document.get(key) or [], key)
+    values = _read_list(document, key)
     for index, value in enumerate(values):
         if not isinstance(value, str):
             raise FormatError.about(f"{key}[{index}]", "this is not a text.", "Write it in quotation marks.")
     return tuple(str(value) for value in values)
+
+
+def _read_list(document: Mapping[str, object], key: str) -> list[object]:
+    """Read a list that may be left out or null."""
+    value = document.get(key)
+    return [] if value is None else require_list(value, key)
 
 
 def _refuse_other_keys(document: Collection[str], known: Collection[str]) -> None:
