@@ -18,6 +18,7 @@ const WHY_NO_ROUTES = {
   running: "Searching… The first search after an installation compiles its code, which takes a minute or two.",
 };
 const FILM_MODEL = "amd";
+const MOST_TO_FILM = 1000; // customers; a policy takes seconds for more
 const SPEED_WANTED = {
   message: "there are time limits, but nothing says how long a leg takes.",
   remedy: "Enter the average speed of the vehicles under “Day”.",
@@ -232,7 +233,8 @@ export class SolveCard {
 
 /** Whether a policy builds routes for this day: policies know capacities alone. */
 function suitsPolicy({ customers, vehicles, durations }) {
-  return !vehicles && !durations && customers.every(({ window, windows, service }) => !window && !windows && !service);
+  const isSmall = customers.length <= MOST_TO_FILM;
+  return isSmall && !vehicles && !durations && customers.every(({ window, windows, service }) => !window && !windows && !service);
 }
 
 /** A problem with the options of the service for a request of the page. */
