@@ -55,7 +55,7 @@ class StopChange:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class PlanComparison:
     """Two plans side by side.
 
     Attributes
@@ -80,7 +80,7 @@ class Comparison:
         return tuple(change for change in self.changes if change.is_moved)
 
 
-def compare(before: Plan, after: Plan) -> Comparison:
+def compare(before: Plan, after: Plan) -> PlanComparison:
     """Compare two plans, whose customers are matched by their ids.
 
     Two routes count as the same vehicle's if the types have the same name and they share the most customers, so that
@@ -94,7 +94,7 @@ def compare(before: Plan, after: Plan) -> Comparison:
     return _compare(before, after, _match_routes(before, after))
 
 
-def compare_by_name(before: Plan, after: Plan) -> Comparison:
+def compare_by_name(before: Plan, after: Plan) -> PlanComparison:
     """Compare two plans in which every vehicle has the same name.
 
     Parameters
@@ -107,7 +107,7 @@ def compare_by_name(before: Plan, after: Plan) -> Comparison:
     return _compare(before, after, partners)
 
 
-def _compare(before: Plan, after: Plan, partners: dict[int, int]) -> Comparison:
+def _compare(before: Plan, after: Plan, partners: dict[int, int]) -> PlanComparison:
     visits, others = list_visits(before), list_visits(after)
     ids = [name for plan in (before, after) for name in map(plan.instance.customer_name, _customers(plan))]
     changes = [
@@ -115,10 +115,10 @@ def _compare(before: Plan, after: Plan, partners: dict[int, int]) -> Comparison:
         for name in dict.fromkeys(ids)
     ]
     instance = before.instance
-    return Comparison(figure_plan(before), figure_plan(after), instance.unit, instance.cost_unit, tuple(changes))
+    return PlanComparison(figure_plan(before), figure_plan(after), instance.unit, instance.cost_unit, tuple(changes))
 
 
-def comparison_to_json(comparison: Comparison) -> dict[str, object]:
+def comparison_to_json(comparison: PlanComparison) -> dict[str, object]:
     """Return the keys of ``dynaroute compare --json`` and ``/v1/compare``."""
     return {
         "before": comparison.before.to_json(),

@@ -11,7 +11,7 @@ import numpy as np
 from dynaroute.base.display import count_of, show_list
 from dynaroute.base.errors import OptionError, Where
 from dynaroute.desk.changed_day import ChangedDay, change_day
-from dynaroute.desk.comparing import Comparison, StopChange, compare_by_name, comparison_to_json
+from dynaroute.desk.comparing import PlanComparison, StopChange, compare_by_name, comparison_to_json
 from dynaroute.desk.progress import VehicleProgress, follow_vehicles
 from dynaroute.desk.visits import find_customer, list_orders
 from dynaroute.plans.changes.additions import Customers, extend_instance
@@ -55,7 +55,7 @@ class Replanned:
     """
 
     plan: Plan
-    comparison: Comparison
+    comparison: PlanComparison
     now: float
     cancelled: tuple[str, ...]
     added: tuple[str, ...]

@@ -23,7 +23,7 @@ VariantKind = Literal["plan", "vehicles", "window", "skill", "vehicle", "time", 
 
 
 @dataclass(frozen=True)
-class Variant:
+class ChangedDay:
     """A problem that differs from a plan's.
 
     Attributes
@@ -66,7 +66,7 @@ class Wishes:
     promises: bool = False
 
 
-def list_variants(instance: Instance, wishes: Wishes) -> list[Variant]:
+def list_variants(instance: Instance, wishes: Wishes) -> list[ChangedDay]:
     """Make the variants that a planner asks for.
 
     Parameters
@@ -92,7 +92,7 @@ def list_variants(instance: Instance, wishes: Wishes) -> list[Variant]:
     return found
 
 
-def count_vehicles(instance: Instance, text: str) -> Iterator[Variant]:
+def count_vehicles(instance: Instance, text: str) -> Iterator[ChangedDay]:
     """Make variants with other numbers of vehicles of a type.
 
     Parameters
@@ -120,7 +120,7 @@ def count_vehicles(instance: Instance, text: str) -> Iterator[Variant]:
     called = fleet[types[0]].name or "vehicle"
     for count in counts:
         fewer = tuple(replace(kind, count=count) if index in types else kind for index, kind in enumerate(fleet))
-        yield Variant(f"{count} x {called}", "vehicles", replace(instance, vehicles=fewer))
+        yield ChangedDay(f"{count} x {called}", "vehicles", replace(instance, vehicles=fewer))
 
 
 def _read_counts(text: str) -> range:
@@ -133,7 +133,7 @@ def _read_counts(text: str) -> range:
     return range(first, last + 1)
 
 
-def drop_window(instance: Instance, name: str) -> Variant:
+def drop_window(instance: Instance, name: str) -> ChangedDay:
     """Make the variant in which a customer may be served at any time.
 
     Parameters
@@ -144,10 +144,12 @@ def drop_window(instance: Instance, name: str) -> Variant:
         The customer's id.
     """
     customer = _find_with_window(instance, name)
-    return Variant(f"{instance.customer_name(customer)} at any time", "window", set_windows(instance, [customer], None))
+    return ChangedDay(
+        f"{instance.customer_name(customer)} at any time", "window", set_windows(instance, [customer], None)
+    )
 
 
-def close_window(instance: Instance, name: str, until: float) -> Variant:
+def close_window(instance: Instance, name: str, until: float) -> ChangedDay:
     """Make the variant in which a customer's (last) window ends at another time.
 
     Parameters
@@ -168,10 +170,10 @@ def close_window(instance: Instance, name: str, until: float) -> Variant:
             remedy="Give a later time.",
         )
     words = f"{instance.customer_name(customer)} until {instance.shown_time(until)}"
-    return Variant(words, "window", set_windows(instance, [customer], until))
+    return ChangedDay(words, "window", set_windows(instance, [customer], until))
 
 
-def list_promises(instance: Instance) -> Iterator[Variant]:
+def list_promises(instance: Instance) -> Iterator[ChangedDay]:
     """Drop every promise in turn: each window, each skill or choice of vehicles, and one vehicle of each type."""
     for customer in range(1, instance.size + 1):
         if _promises_window(instance, customer):
@@ -180,10 +182,10 @@ def list_promises(instance: Instance) -> Iterator[Variant]:
         name = instance.customer_name(customer)
         if instance.skills is not None and instance.skills[customer]:
             skills = ", ".join(sorted(instance.skills[customer]))
-            yield Variant(f"{name} without {skills}", "skill", _clear_sets(instance, customer, ("skills",)))
+            yield ChangedDay(f"{name} without {skills}", "skill", _clear_sets(instance, customer, ("skills",)))
         named = ("vehicles_allowed", "vehicles_forbidden")
         if any(rows is not None and rows[customer] for rows in (getattr(instance, field) for field in named)):
-            yield Variant(f"{name} by any vehicle", "skill", _clear_sets(instance, customer, named))
+            yield ChangedDay(f"{name} by any vehicle", "skill", _clear_sets(instance, customer, named))
     for index, kind in enumerate(instance.fleet):
         if kind.count is not None and sum(each.count or 2 for each in instance.fleet) > 1:
             yield _remove_vehicle(instance, index)
@@ -236,17 +238,17 @@ def _clear_sets(instance: Instance, customer: int, fields: Sequence[str]) -> Ins
     return replace(instance, **changed)
 
 
-def _remove_vehicle(instance: Instance, index: int) -> Variant:
+def _remove_vehicle(instance: Instance, index: int) -> ChangedDay:
     kind = instance.fleet[index]
     name = f"without one {kind.name or 'vehicle'}"
     if kind.count is not None and kind.count > 1:
         fewer = tuple(
             replace(each, count=kind.count - 1) if place == index else each for place, each in enumerate(instance.fleet)
         )
-        return Variant(name, "vehicle", replace(instance, vehicles=fewer))
+        return ChangedDay(name, "vehicle", replace(instance, vehicles=fewer))
     rest = tuple(each for place, each in enumerate(instance.fleet) if place != index)
     kinds = tuple(-1 if place == index else place - (place > index) for place in range(len(instance.fleet)))
-    return Variant(name, "vehicle", replace(instance, vehicles=rest, **_forget_names(instance, rest)), kinds)
+    return ChangedDay(name, "vehicle", replace(instance, vehicles=rest, **_forget_names(instance, rest)), kinds)
 
 
 def _forget_names(instance: Instance, fleet: Sequence[VehicleType]) -> dict[str, Any]:

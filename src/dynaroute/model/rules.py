@@ -28,7 +28,7 @@ STATES = 5  # what eq 12 sees of a vehicle besides D_t
 MOVES = 10  # what the scores see of a step and a node
 
 
-class Progress(NamedTuple):
+class RouteProgress(NamedTuple):
     """How far P vehicles are on their routes, in each of S steps: (P, S) int64.
 
     Attributes
@@ -205,13 +205,13 @@ class SegmentRules(NamedTuple):
         stops = Stops(demands.long(), pickup, early, late, service, home, way_home, is_customer)
         return cls(batch, row, nodes, stops, facts)
 
-    def begin(self) -> Progress:
+    def begin(self) -> RouteProgress:
         """Begin routes at the depot: one step each."""
         room = self.facts.capacity[:, None]  # (P, 1)
         none = torch.zeros_like(room)
-        return Progress(room, room, none, none, torch.full_like(room, NEVER), none, none.bool())
+        return RouteProgress(room, room, none, none, torch.full_like(room, NEVER), none, none.bool())
 
-    def visit(self, before: Progress, previous: Tensor, chosen: Tensor) -> Progress:
+    def visit(self, before: RouteProgress, previous: Tensor, chosen: Tensor) -> RouteProgress:
         """Return the progress after each vehicle went from its slot to a chosen one, (P, S) each (eq 21).
 
         At the depot, it begins anew.
@@ -219,9 +219,9 @@ class SegmentRules(NamedTuple):
         stop = Stops(*(each.gather(1, chosen) for each in self.stops))  # (P, S)
         legs, lengths = self._measure(previous, chosen)
         after = _drive(before, legs, lengths, stop)
-        return Progress(*map(torch.where, [chosen != 0] * len(after), after, self.begin()))
+        return RouteProgress(*map(torch.where, [chosen != 0] * len(after), after, self.begin()))
 
-    def follow(self, steps: int) -> Progress:
+    def follow(self, steps: int) -> RouteProgress:
         """Return the progress at the slots 0, 1, ... of routes through slots in order: (P, S), without a loop.
 
         This is `visit` after `visit`: the clock is an associative scan of the functions t -> max(t + a, e), and so are
@@ -240,7 +240,7 @@ class SegmentRules(NamedTuple):
         worked = (legs + stop.service).cumsum(1)
         arrived = worked - stop.service
         delivered, collectable = stop.demand.cumsum(1), self.facts.capacity[:, None] - stop.pickup.cumsum(1)
-        return Progress(
+        return RouteProgress(
             deliverable=(collectable + delivered).cummin(1).values - delivered,
             collectable=collectable,
             worked=worked,
@@ -250,11 +250,11 @@ class SegmentRules(NamedTuple):
             has_collected=stop.pickup.cumsum(1) > 0,
         )
 
-    def look(self, progress: Progress, previous: Tensor) -> Outlook:
+    def look(self, progress: RouteProgress, previous: Tensor) -> Outlook:
         """Look at all slots from (P, S) previous ones."""
         everywhere = torch.arange(self.nodes.shape[1], device=previous.device).expand(*previous.shape, -1)  # (P, S, M)
         legs, lengths = self._measure(previous[..., None].expand_as(everywhere), everywhere)
-        before = Progress(*(part[..., None] for part in progress))  # (P, S, 1)
+        before = RouteProgress(*(part[..., None] for part in progress))  # (P, S, 1)
         stop, facts = (
             Stops(*(each[:, None] for each in self.stops)),
             Facts(*(each[:, None, None] for each in self.facts)),
@@ -264,7 +264,7 @@ class SegmentRules(NamedTuple):
         is_allowed = _allows(before, after, stop, facts, (previous == 0)[..., None])
         return Outlook(is_allowed, states, _describe_moves(before, after, stop, facts))
 
-    def look_at(self, progress: Progress, segment: Tensor, step: Tensor, slot: Tensor) -> Outlook:
+    def look_at(self, progress: RouteProgress, segment: Tensor, step: Tensor, slot: Tensor) -> Outlook:
         """Look at single slots: (N,) pairs of a step of a segment, and a slot. There are no states.
 
         Parameters
@@ -274,7 +274,7 @@ class SegmentRules(NamedTuple):
         segment, step, slot
             (N,) each.
         """
-        before = Progress(*(part[segment, step] for part in progress))
+        before = RouteProgress(*(part[segment, step] for part in progress))
         stop, facts = (
             Stops(*(each[segment, slot] for each in self.stops)),
             Facts(*(each[segment] for each in self.facts)),
@@ -291,11 +291,11 @@ class SegmentRules(NamedTuple):
         return self.batch.durations[row, first, last].long(), self.batch.legs[row, first, last].long()
 
 
-def _drive(before: Progress, legs: Tensor, lengths: Tensor, stop: Stops) -> Progress:
+def _drive(before: RouteProgress, legs: Tensor, lengths: Tensor, stop: Stops) -> RouteProgress:
     """Drive to a stop and serve it."""
     arrived = before.worked + legs
     collectable = before.collectable - stop.pickup
-    return Progress(
+    return RouteProgress(
         deliverable=(before.deliverable - stop.demand).minimum(collectable),
         collectable=collectable,
         worked=arrived + stop.service,
@@ -306,7 +306,7 @@ def _drive(before: Progress, legs: Tensor, lengths: Tensor, stop: Stops) -> Prog
     )
 
 
-def _allows(before: Progress, after: Progress, stop: Stops, facts: Facts, is_start: Tensor) -> Tensor:
+def _allows(before: RouteProgress, after: RouteProgress, stop: Stops, facts: Facts, is_start: Tensor) -> Tensor:
     """Find customers that may be served so that the vehicle can go on (eqs 14 and 19).
 
     From the depot all may be, because every customer can be served alone.
@@ -322,7 +322,7 @@ def _allows(before: Progress, after: Progress, stop: Stops, facts: Facts, is_sta
     )
 
 
-def describe_states(progress: Progress, facts: Facts) -> Tensor:
+def describe_states(progress: RouteProgress, facts: Facts) -> Tensor:
     """(..., `STATES`): what eq 12 sees besides D_t; 0 where there is no rule.
 
     Parameters
@@ -341,7 +341,7 @@ def describe_states(progress: Progress, facts: Facts) -> Tensor:
     return torch.stack([part.to(dtype) for part in states], -1)
 
 
-def _describe_moves(before: Progress, after: Progress, stop: Stops, facts: Facts) -> Tensor:
+def _describe_moves(before: RouteProgress, after: RouteProgress, stop: Stops, facts: Facts) -> Tensor:
     """(..., `MOVES`): arrival, waiting, slacks, the way home and loads after; 0 where there is no rule.
 
     Differences of times and lengths are logarithms, in units of the typical spacing of the remaining nodes.
@@ -369,6 +369,6 @@ def _describe_moves(before: Progress, after: Progress, stop: Stops, facts: Facts
     return torch.stack([(part * stop.is_customer).expand(shape).to(dtype) for part in moves], -1)
 
 
-def _count_duration(progress: Progress) -> Tensor:
+def _count_duration(progress: RouteProgress) -> Tensor:
     """Count ticks from the latest departure that does not delay the end."""
     return progress.worked + (progress.departure - progress.latest).clamp(min=0)

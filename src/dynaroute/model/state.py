@@ -7,7 +7,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from dynaroute.model.rules import Outlook, Progress, SegmentRules
+from dynaroute.model.rules import Outlook, RouteProgress, SegmentRules
 
 
 def find_feasible(is_open: Tensor, demands: Tensor, remaining: Tensor, may_return: Tensor) -> Tensor:
@@ -63,7 +63,7 @@ class RouteState(NamedTuple):
     is_open: Tensor
     is_done: Tensor
     rules: SegmentRules | None = None
-    progress: Progress | None = None
+    progress: RouteProgress | None = None
     outlook: Outlook | None = None
 
     @classmethod
@@ -99,7 +99,7 @@ class RouteState(NamedTuple):
             return moved
         return moved._at(self.rules.visit(self.progress, self.previous[:, None], chosen[:, None]), chosen)
 
-    def _at(self, progress: Progress, previous: Tensor) -> RouteState:
+    def _at(self, progress: RouteProgress, previous: Tensor) -> RouteState:
         """Return the state with this progress at (P,) slots."""
         assert self.rules is not None
         outlook = self.rules.look(progress, previous[:, None])

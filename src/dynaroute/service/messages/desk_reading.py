@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from dynaroute.base.errors import FormatError, gather_notes
 from dynaroute.desk.replanning import USUAL_TIME_LIMIT
 from dynaroute.desk.trying import USUAL_SECONDS
-from dynaroute.desk.variants import Variant, Wishes, list_variants
+from dynaroute.desk.variants import ChangedDay, Wishes, list_variants
 from dynaroute.formats.json.document import read_number, require, require_list, require_object
 from dynaroute.formats.json.times import read_seconds
 from dynaroute.plans.plan import Plan
@@ -33,7 +33,7 @@ class WhatIfWanted:
     """A plan, what might be different, and the seconds of each search."""
 
     plan: Plan
-    variants: tuple[Variant, ...]
+    variants: tuple[ChangedDay, ...]
     seconds: float
 
 

@@ -17,7 +17,7 @@ from dynaroute.cli.shared.options import JsonOption, argument
 from dynaroute.cli.shared.output import count_of, print_json, print_line, print_table, show_length
 
 if TYPE_CHECKING:
-    from dynaroute.desk.comparing import Comparison, StopChange
+    from dynaroute.desk.comparing import PlanComparison, StopChange
     from dynaroute.desk.visits import PlanFigures
     from dynaroute.problem.instance import Instance
 
@@ -63,7 +63,7 @@ def print_changes(instance: Instance, changes: list[StopChange]) -> None:
     print_table(("Customer", "Before", "Arrival", "After", "Arrival", "Change", ""), rows)
 
 
-def _list_figures(comparison: Comparison) -> list[tuple[str, str, str, str]]:
+def _list_figures(comparison: PlanComparison) -> list[tuple[str, str, str, str]]:
     old, new = comparison.before, comparison.after
     unit, cost_unit = comparison.unit, comparison.cost_unit
 
