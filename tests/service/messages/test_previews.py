@@ -134,3 +134,9 @@ def test_unknown_sheet_and_other_files_are_refused() -> None:
         look(make_workbook(), sheet="Dienstag")
     with pytest.raises(DynarouteError, match="no table"):
         look(b"NAME : x", "a.vrp")
+
+
+@pytest.mark.parametrize("text", ["[]", "null", '{"customers": []}', "name,x,y,demand", "\n\n"])
+def test_what_is_no_table_is_refused(text: str) -> None:
+    with pytest.raises(FormatError, match="no table|empty"):
+        look(text.encode(), "orders.csv")

@@ -102,7 +102,7 @@ KERNEL_RULED = PolicyConfig(dimension=32, heads=2, layers=1, feed_forward=32, ru
         ({"open", "distance", "backhauls", "windows"}, 18, True),
         ({"open", "pickups"}, 130, True),  # more nodes than a tile holds
     ],
-    ids=str,
+    ids=("windows, durations and pickups", "everything but pickups", "more nodes than a tile holds"),
 )
 def test_kernels_replay_rules_as_plain_operations_do(
     rules: set[str], size: int, is_general: bool, monkeypatch: pytest.MonkeyPatch

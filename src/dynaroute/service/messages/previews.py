@@ -53,9 +53,11 @@ def preview_table(file: TableFile) -> PreviewResponse:
     Raises
     ------
     DynarouteError
-        If it cannot be cut into cells, or has no such sheet.
+        If it cannot be cut into cells, has no table, or no such sheet.
     """
     grids = _cut(file)
+    if all(len(grid.rows) < 2 for grid in grids):
+        raise FormatError("there is no table in it: only one row, or none.", remedy="Is it the right file?")
     kinds = [_judge(grid, file) for grid in grids]
     grid = _choose(grids, kinds, file.sheet)
     is_fleet = kinds[grids.index(grid)] == "vehicles"
