@@ -35,6 +35,8 @@ _USUAL_ITERATION_SECONDS = 8e-6  # for choices that must not depend on the machi
 _ITERATION_SECONDS_WITH_RULES = 25e-6
 _SHORT, _LONG = 10_000, 150_000  # few, and enough iterations for a plan of 100 customers
 _SHORT_HOTTEST, _STARTED_HOTTEST = 0.3, 0.2  # for short searches; for searches that must not destroy a good start
+# with prices of vehicles or several depots one plan that cools slowly ended better than several that are crossed
+_SLOW_HOTTEST, _SLOW_COOLEST = 2.0, 0.03
 _HOTTEST_WITH_PRIZES = 0.1  # routes that a hot start closes are hardly ever opened again
 _LONGEST = 100_000  # the most iterations of a first plan of 100 customers
 _MOST_PLANS = 8
@@ -134,6 +136,8 @@ def _choose_searcher(
 ) -> Searcher:
     seconds = _ITERATION_SECONDS_WITH_RULES if problem.rules else _USUAL_ITERATION_SECONDS
     settings = _choose_settings(problem.size, stopping, seconds)
+    if problem.rules and not problem.paired and not problem.reloading and settings.plans > 1:
+        settings = replace(settings, plans=1, hottest=_SLOW_HOTTEST, coolest=_SLOW_COOLEST)
     if problem.rules and np.isfinite(problem.rules.prizes).any():
         settings = replace(settings, hottest=min(settings.hottest, _HOTTEST_WITH_PRIZES))
     if start:
