@@ -138,5 +138,5 @@ def test_unknown_sheet_and_other_files_are_refused() -> None:
 
 @pytest.mark.parametrize("text", ["[]", "null", '{"customers": []}', "name,x,y,demand", "\n\n"])
 def test_what_is_no_table_is_refused(text: str) -> None:
-    with pytest.raises(FormatError, match="no table|empty"):
+    with pytest.raises(FormatError, match=r"no table|empty"):
         look(text.encode(), "orders.csv")
