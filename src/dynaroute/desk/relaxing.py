@@ -56,7 +56,7 @@ def relax(instance: Instance, search: SearchTime) -> Relaxed:
     (base,) = try_variants([ChangedDay("the day as it is", "plan", instance)], nothing, search)
     if base.plan is not None:
         return Relaxed(base, (), 0)
-    variants = [*_add_vehicles(instance), *_add_overtime(instance), *_open_windows(instance)]
+    variants = list_relaxations(instance)
     trials = try_variants(variants, nothing, search) if variants else []
     found = [_tighten(trial, instance) for trial in trials if trial.plan is not None]
     overtime = [trial for trial in found if trial.variant.kind == "time"]
@@ -64,8 +64,13 @@ def relax(instance: Instance, search: SearchTime) -> Relaxed:
     return Relaxed(base, tuple(sorted(kept, key=lambda trial: trial.cost)), len(variants))
 
 
+def list_relaxations(instance: Instance) -> list[ChangedDay]:
+    """List the changes that `relax` tries."""
+    return [*_add_vehicles(instance), *_add_overtime(instance), *_open_windows(instance)]
+
+
 def relaxed_to_json(relaxed: Relaxed) -> dict[str, object]:
-    """Return the keys of ``dynaroute explain DAY --json``."""
+    """Return the keys of ``dynaroute explain DAY --json``, and of the service's answer about a day."""
     return {
         "possible": relaxed.base.plan is not None,
         "reason": relaxed.base.reason,

@@ -33,6 +33,20 @@ def test_all_customers_are_explained_without_an_id(client: httpx.Client) -> None
     assert len(client.post("/v1/explain", json={"plan": plan_document()}).json()["customers"]) == 7
 
 
+def test_a_day_that_cannot_be_planned_is_explained_by_what_makes_it_possible(client: httpx.Client) -> None:
+    van = {"name": "van", "capacity": 10, "count": 1}
+    customers = [{"id": "Bakery", "x": 3, "y": 4, "demand": 8}, {"id": "School", "x": 0, "y": 5, "demand": 7}]
+    day = {"depot": {"x": 0, "y": 0}, "customers": customers, "vehicles": [van]}
+
+    answer = client.post("/v1/explain", json={"day": day, "time_limit": 0.1}).json()
+
+    assert answer["customers"] == []
+    assert not answer["day"]["possible"] and answer["day"]["reason"]
+    assert [each["name"] for each in answer["day"]["relaxations"]] == ["one van more"]
+    possible = client.post("/v1/explain", json={"day": {**day, "vehicles": [{**van, "count": 2}]}}).json()["day"]
+    assert possible == {"possible": True, "reason": "", "tried": 0, "relaxations": []}
+
+
 def test_other_days_are_tried(client: httpx.Client) -> None:
     body = {"plan": plan_document(), "vehicles": ["Sprinter=1..2"], "window_until": {"School": "09:25"}}
     answer = client.post("/v1/what-if", json={**body, "time_limit": 0.03}).json()
@@ -69,6 +83,9 @@ def test_the_rest_of_a_day_is_planned_again(client: httpx.Client) -> None:
         ("replan", {"plan": plan_document(), "now": "09:00", "broken": {}}, "broken"),
         ("replan", {"plan": plan_document(), "now": "09:00", "cancel": ["Bakery"]}, "cancel"),
         ("replan", {"plan": plan_document(), "now": "09:00", "change_cost": -1}, "change_cost"),
+        ("explain", {"plan": plan_document(), "day": plan_document()["instance"]}, "plan"),
+        ("explain", {"plan": plan_document(), "time_limit": 1}, "time_limit"),
+        ("explain", {"day": {"customers": []}}, "day"),
         ("what-if", {"plan": plan_document(), "vehicles": ["2..5"]}, "vehicles"),
         ("what-if", {"plan": plan_document(), "promises": True, "time_limit": 9}, "time_limit"),
         ("what-if", {"plan": plan_document(), "promises": 1}, "promises"),

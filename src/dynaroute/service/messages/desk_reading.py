@@ -7,14 +7,17 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from dynaroute.base.errors import FormatError, gather_notes
+from dynaroute.desk.relaxing import list_relaxations
 from dynaroute.desk.replanning import USUAL_TIME_LIMIT
 from dynaroute.desk.trying import USUAL_SECONDS
 from dynaroute.desk.variants import ChangedDay, Wishes, list_variants
 from dynaroute.formats.json.document import read_number, require, require_list, require_object
 from dynaroute.formats.json.times import read_seconds
 from dynaroute.plans.plan import Plan
+from dynaroute.problem.instance import Instance
+from dynaroute.search.rules import refuse_unsearched_rules
 from dynaroute.service.messages.desk_schemas import MOST_VARIANTS
-from dynaroute.service.messages.reading import read_plan_of, read_request
+from dynaroute.service.messages.reading import read_instance_of, read_plan_of, read_request
 from dynaroute.service.messages.refusals import make_large_error
 from dynaroute.service.messages.request_schemas import MOST_NEW_CUSTOMERS
 from dynaroute.service.messages.sizes import ReadingLimits
@@ -26,6 +29,15 @@ class ExplanationWanted:
 
     plan: Plan
     customer: str | None
+
+
+@dataclass(frozen=True)
+class DayToExplain:
+    """A day without a plan, and the seconds of each search for it."""
+
+    instance: Instance
+    seconds: float
+    searches: int
 
 
 @dataclass(frozen=True)
@@ -59,15 +71,34 @@ def read_two_plans(body: bytes, content_type: str, limits: ReadingLimits) -> tup
         return read_plan_of(document, "before", limits), read_plan_of(document, "after", limits)
 
 
-def read_explanation(body: bytes, content_type: str, limits: ReadingLimits) -> ExplanationWanted:
-    """Read a plan and perhaps the id of a customer."""
+def read_explanation(
+    body: bytes, content_type: str, limits: ReadingLimits, longest: float
+) -> ExplanationWanted | DayToExplain:
+    """Read a plan and perhaps the id of a customer, or a day, whose searches together may take `longest` seconds."""
     document = read_request(body, content_type, limits)
-    _refuse_other_keys(document, ("plan", "id"))
+    _refuse_other_keys(document, ("plan", "id", "day", "time_limit"))
+    if document.get("day") is not None:
+        return _read_day(document, limits, longest)
+    if document.get("time_limit") is not None:
+        raise FormatError.about("time_limit", "a plan is explained without a search.", "Leave it out, or give a day.")
     customer = document.get("id")
     if customer is not None and not isinstance(customer, str):
         raise FormatError.about("id", "this is not an id.", "Write the customer's id as a text, or leave it out.")
     with gather_notes():
         return ExplanationWanted(read_plan_of(document, "plan", limits), customer)
+
+
+def _read_day(document: Mapping[str, object], limits: ReadingLimits, longest: float) -> DayToExplain:
+    for key in ("plan", "id"):
+        if document.get(key) is not None:
+            raise FormatError.about(key, "this does not go with a day.", "Give a plan, or a day without one.")
+    with gather_notes():
+        instance = read_instance_of(document, "day", limits)
+    refuse_unsearched_rules(instance)
+    searches = 1 + len(list_relaxations(instance))
+    if searches > MOST_VARIANTS:
+        raise make_large_error(f"{searches} searches are more than the limit of {MOST_VARIANTS}.")
+    return DayToExplain(instance, _read_time_limit(document, longest / searches), searches)
 
 
 def read_what_if(body: bytes, content_type: str, limits: ReadingLimits, longest: float) -> WhatIfWanted:

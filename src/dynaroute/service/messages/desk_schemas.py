@@ -6,7 +6,14 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from dynaroute.service.messages.request_schemas import EXAMPLE_INSTANCE, Customer, GlobeCustomer, PlanSchema, Time
+from dynaroute.service.messages.request_schemas import (
+    EXAMPLE_INSTANCE,
+    Customer,
+    GlobeCustomer,
+    InstanceSchema,
+    PlanSchema,
+    Time,
+)
 from dynaroute.service.messages.response_schemas import ResponseSchema
 
 MOST_VARIANTS = 500
@@ -69,15 +76,25 @@ class CompareResponse(ResponseSchema):
 
 
 class ExplainRequest(BaseModel):
-    """A plan, and perhaps one of its customers."""
+    """A plan, and perhaps one of its customers; or a day without a plan."""
 
     model_config = ConfigDict(
         extra="forbid",
-        json_schema_extra={"examples": [{"plan": EXAMPLE_PLAN, "id": "harbour"}, {"plan": EXAMPLE_PLAN}]},
+        json_schema_extra={
+            "examples": [
+                {"plan": EXAMPLE_PLAN, "id": "harbour"},
+                {"plan": EXAMPLE_PLAN},
+                {"day": {**EXAMPLE_INSTANCE, "vehicles": [{**EXAMPLE_VAN, "count": 1}]}, "time_limit": 0.02},
+            ]
+        },
     )
 
-    plan: PlanSchema
+    plan: PlanSchema | None = Field(default=None, description="A plan to explain; or give a day.")
     id: str | None = Field(default=None, description="The customer to explain; all of them if left out.")
+    day: InstanceSchema | None = Field(
+        default=None, description="A problem without a plan: what would make it possible, if it is not."
+    )
+    time_limit: float | None = Field(default=None, description="Seconds of each search for a day.", gt=0)
 
 
 class ExtraSchema(ResponseSchema):
@@ -110,11 +127,30 @@ class CustomerExplanationSchema(ResponseSchema):
     places: list[OtherPlaceSchema] = Field(description="The cheapest first; for all customers, only that one.")
 
 
+class RelaxationSchema(ResponseSchema):
+    """A change with which a search found a plan, judged."""
+
+    name: str
+    kind: str
+    cost: float
+    seconds: float = Field(description="Of the search.")
+
+
+class DayExplanationSchema(ResponseSchema):
+    """Whether a day can be planned, and what would make it possible."""
+
+    possible: bool
+    reason: str = Field(description="Why no plan was found; empty if there is one.")
+    tried: int = Field(description="How many changes were searched.")
+    relaxations: list[RelaxationSchema] = Field(description="Those that make it possible, the cheapest first.")
+
+
 class ExplainResponse(ResponseSchema):
-    """The customers of a plan, explained."""
+    """The customers of a plan, explained; or a day."""
 
     unit: str | None
-    customers: list[CustomerExplanationSchema]
+    customers: list[CustomerExplanationSchema] = Field(description="Empty for a day without a plan.")
+    day: DayExplanationSchema | None = None
 
 
 class WhatIfRequest(BaseModel):

@@ -181,6 +181,15 @@ def read_plan_of(document: Mapping[str, object], key: str, limits: ReadingLimits
         return plan_from_json(given)
 
 
+def read_instance_of(document: Mapping[str, object], key: str, limits: ReadingLimits) -> Instance:
+    """Read a problem below a key of a body."""
+    with placed(partial(_prefix, key)):
+        problem = require_object(document[key], "")
+        limits.refuse_customers(len(require_list(problem.get("customers"), "customers")))
+        limits.refuse_large_document(problem)
+        return limits.measure(instance_from_json(problem))
+
+
 def read_export(body: bytes, content_type: str, limits: ReadingLimits) -> tuple[Plan, PlanFormat]:
     """Read a plan from a body, and the format of the file to make of it."""
     document = read_request(body, content_type, limits)

@@ -14,10 +14,12 @@ from starlette.responses import Response
 from dynaroute.base.stopping import OutOfTimeError
 from dynaroute.desk.comparing import compare, comparison_to_json
 from dynaroute.desk.explaining import explain_all, explain_customer, explanation_to_json
+from dynaroute.desk.relaxing import relax, relaxed_to_json
 from dynaroute.desk.replanning import replan, replanned_to_json
 from dynaroute.desk.trying import SearchTime, trials_to_json, what_if
 from dynaroute.service.messages.desk_reading import (
     DayChangeWanted,
+    DayToExplain,
     ExplanationWanted,
     WhatIfWanted,
     read_day_change,
@@ -66,8 +68,15 @@ def make_desk_router(service: Service) -> APIRouter:
         "/explain", response_model=ExplainResponse, responses=failures, openapi_extra=EXPLAIN_BODY, tags=["plans"]
     )
     async def explain(request: Request) -> Response:
-        """Explain where customers are in a plan: what leaving one out saves, and its best place on other routes."""
-        wanted = await take(request, read_explanation)
+        """Explain where customers are in a plan: what leaving one out saves, and its best place on other routes.
+
+        Of a day without a plan: the smallest changes that make it possible, each found by a search.
+        """
+        wanted = await take(request, partial(read_explanation, longest=service.settings.solve_seconds))
+        if isinstance(wanted, DayToExplain):
+            service.refuse_unready()
+            work = service.work(partial(_explain_day, wanted), wanted.seconds * wanted.searches)
+            return reply_json(write_json(await cancel_with_client(work, request), largest))
         seconds = _SECONDS_PER_CUSTOMER * wanted.plan.instance.size
         work = service.work(partial(_explain, wanted), seconds)
         return reply_json(write_json(await cancel_with_client(work, request), largest))
@@ -107,6 +116,11 @@ def _explain(wanted: ExplanationWanted, is_cancelled: Callable[[], bool]) -> dic
             HTTPStatus.UNPROCESSABLE_ENTITY, "too_long", message, remedy="Ask for one customer: give its id."
         ) from None
     return {"unit": plan.instance.unit, "customers": [explanation_to_json(each) for each in found]}
+
+
+def _explain_day(wanted: DayToExplain, is_cancelled: Callable[[], bool]) -> dict[str, object]:
+    relaxed = relax(wanted.instance, SearchTime(wanted.seconds, threads=1, is_cancelled=is_cancelled))
+    return {"unit": wanted.instance.unit, "customers": [], "day": relaxed_to_json(relaxed)}
 
 
 def _try_other_days(wanted: WhatIfWanted, is_cancelled: Callable[[], bool]) -> dict[str, object]:
