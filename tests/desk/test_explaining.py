@@ -90,7 +90,8 @@ def list_costs(instance: Instance, solution: Solution, customer: int) -> Iterato
     moving = [customer]
     if instance.partners is not None and instance.partners[customer]:
         partner = int(instance.partners[customer])
-        moving = [partner, customer] if instance.partners[customer] == 1 else [customer, partner]
+        assert instance.is_pickup is not None
+        moving = [customer, partner] if instance.is_pickup[customer] else [partner, customer]
     kinds, routes = solution.vehicle_types(instance), [list(route) for route in solution.routes]
     rest = [[node for node in route if node not in moving] for route in routes]
     own = [number for number, route in enumerate(routes) if set(route) & set(moving)]

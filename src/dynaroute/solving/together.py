@@ -392,7 +392,7 @@ def _trace(
     """Return cost over time: each record at which it had fallen, and the end."""
     trace: list[tuple[float, float]] = []
     for when, costs in looks:
-        if not trace or costs[row] < trace[-1][1]:
+        if not trace or costs[row] < trace[-1][1] * (1 - _EXACTNESS):
             trace.append((when, float(costs[row])))
     if cost < trace[-1][1] * (1 - _EXACTNESS):
         trace.append((seconds, cost))

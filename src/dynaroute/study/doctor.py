@@ -36,6 +36,7 @@ _ON_CPU = "Until then use --device cpu; python -m dynaroute.selftest shows more.
 EXTRAS = {  # what each is for
     "batch": "dynaroute batch, and Parquet files",
     "ray": "dynaroute batch --engine ray",
+    "roads": "--roads, which plans on the streets of an extract of a map",
     "serve": "dynaroute serve",
     "train": "TensorBoard's view of training runs",
     "bench": "benchmarks against other solvers",

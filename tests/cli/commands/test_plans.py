@@ -355,7 +355,7 @@ def test_german_export_of_a_spreadsheet_becomes_drivers_sheets_in_one_command(tm
 
     assert result.exit_code == 0
     sheet = (tmp_path / "sheets" / "route-01.html").read_text(encoding="utf-8")
-    assert "Müller &amp; Söhne" in sheet and "007" in sheet and "+49 40 1" in sheet and "15.75 of 20" in sheet
+    assert "Müller &amp; Söhne" in sheet and "007" in sheet and "+49 40 1" in sheet and "15.75 von 20" in sheet
     assert "'=Weg 1" in (tmp_path / "plan.csv").read_text(encoding="utf-8")
     for suffix in (".csv", ".xlsx", ".geojson", ".json"):
         routes = tmp_path / f"plan{suffix}"
