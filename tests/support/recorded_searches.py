@@ -20,6 +20,8 @@ from dynaroute.search.annealing.annealing import AnnealingSettings, RuinAndRecre
 from dynaroute.search.core.problem import SearchProblem
 from dynaroute.search.pacing import Pace
 from dynaroute.search.start import build_by_near_savings
+from dynaroute.search.with_limits import search as searching
+from dynaroute.search.with_limits.annealing import PlanSettings
 from dynaroute.search.with_limits.search import search_with_limits
 
 __all__ = ["PLAIN", "search_plain"]
@@ -127,6 +129,7 @@ def search_limited(instance: Instance, objective: Objective, iterations: int) ->
 
 
 if __name__ == "__main__":
+    searching._SLOW_COOLEST = PlanSettings().coolest  # problems with rules cool further since the records were made
     found = {name: search_plain(name, 100) for name in PLAIN}
     found |= {name: search_limited(*given) for name, given in draw_with_limits().items()}
     print(json.dumps(found, indent=4))

@@ -136,8 +136,9 @@ def _choose_searcher(
 ) -> Searcher:
     seconds = _ITERATION_SECONDS_WITH_RULES if problem.rules else _USUAL_ITERATION_SECONDS
     settings = _choose_settings(problem.size, stopping, seconds)
-    if problem.rules and not problem.paired and not problem.reloading and settings.plans > 1:
-        settings = replace(settings, plans=1, hottest=_SLOW_HOTTEST, coolest=_SLOW_COOLEST)
+    if problem.rules and not problem.paired and not problem.reloading:
+        hottest = settings.hottest if settings.plans == 1 else _SLOW_HOTTEST
+        settings = replace(settings, plans=1, hottest=hottest, coolest=_SLOW_COOLEST)
     if problem.rules and np.isfinite(problem.rules.prizes).any():
         settings = replace(settings, hottest=min(settings.hottest, _HOTTEST_WITH_PRIZES))
     if start:
