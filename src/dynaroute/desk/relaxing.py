@@ -10,7 +10,7 @@ import numpy as np
 
 from dynaroute.base.decimals import plain_number
 from dynaroute.desk.trying import SearchTime, Trial, try_variants
-from dynaroute.desk.variants import ChangedDay, set_windows
+from dynaroute.desk.variants import OtherDay, set_windows
 from dynaroute.plans.plan import Plan
 from dynaroute.problem.fleet import VehicleType
 from dynaroute.problem.impossible import explain_alone
@@ -53,7 +53,7 @@ def relax(instance: Instance, search: SearchTime) -> Relaxed:
         How to search it, and each change.
     """
     nothing = Solution((), vehicles=())
-    (base,) = try_variants([ChangedDay("the day as it is", "plan", instance)], nothing, search)
+    (base,) = try_variants([OtherDay("the day as it is", "plan", instance)], nothing, search)
     if base.plan is not None:
         return Relaxed(base, (), 0)
     variants = list_relaxations(instance)
@@ -64,7 +64,7 @@ def relax(instance: Instance, search: SearchTime) -> Relaxed:
     return Relaxed(base, tuple(sorted(kept, key=lambda trial: trial.cost)), len(variants))
 
 
-def list_relaxations(instance: Instance) -> list[ChangedDay]:
+def list_relaxations(instance: Instance) -> list[OtherDay]:
     """List the changes that `relax` tries."""
     return [*_add_vehicles(instance), *_add_overtime(instance), *_open_windows(instance)]
 
@@ -87,10 +87,10 @@ def relaxed_to_json(relaxed: Relaxed) -> dict[str, object]:
     }
 
 
-def _add_vehicles(instance: Instance) -> Iterator[ChangedDay]:
+def _add_vehicles(instance: Instance) -> Iterator[OtherDay]:
     for index, kind in enumerate(instance.fleet):
         if kind.count is not None and not kind.beginning:
-            yield ChangedDay(
+            yield OtherDay(
                 f"one {kind.name or 'vehicle'} more",
                 "vehicles",
                 replace(instance, vehicles=_change(instance.fleet, index, replace(kind, count=kind.count + 1))),
@@ -101,7 +101,7 @@ def _change(fleet: Sequence[VehicleType], index: int, kind: VehicleType) -> tupl
     return tuple(kind if place == index else each for place, each in enumerate(fleet))
 
 
-def _add_overtime(instance: Instance) -> Iterator[ChangedDay]:
+def _add_overtime(instance: Instance) -> Iterator[OtherDay]:
     """Let all vehicles work longer: their shifts, longest routes and the depot's window end later."""
     windows = instance.windows
     ends_at_depot = windows is not None and math.isfinite(float(windows[0].reshape(-1)[-1]))
@@ -120,10 +120,10 @@ def _add_overtime(instance: Instance) -> Iterator[ChangedDay]:
         longer = None if windows is None else np.array(windows)
         if longer is not None:
             longer[0].reshape(-1, 2)[:, 1] += seconds
-        yield ChangedDay(f"{minutes} min overtime", "time", replace(instance, vehicles=fleet, windows=longer))
+        yield OtherDay(f"{minutes} min overtime", "time", replace(instance, vehicles=fleet, windows=longer))
 
 
-def _open_windows(instance: Instance) -> Iterator[ChangedDay]:
+def _open_windows(instance: Instance) -> Iterator[OtherDay]:
     """Open the windows of customers whom no vehicle reaches in time, all together, and narrow ones one by one."""
     if instance.windows is None:
         return
@@ -136,9 +136,9 @@ def _open_windows(instance: Instance) -> Iterator[ChangedDay]:
         yield _open(instance, [node])
 
 
-def _open(instance: Instance, customers: Sequence[int]) -> ChangedDay:
+def _open(instance: Instance, customers: Sequence[int]) -> OtherDay:
     names = " and ".join(map(instance.customer_name, customers))
-    return ChangedDay(f"{names} until any time", "window", set_windows(instance, customers, math.inf))
+    return OtherDay(f"{names} until any time", "window", set_windows(instance, customers, math.inf))
 
 
 def _tighten(trial: Trial, instance: Instance) -> Trial:
@@ -161,4 +161,4 @@ def _tighten(trial: Trial, instance: Instance) -> Trial:
         words.append(f"{instance.customer_name(node)} until {instance.shown_time(until)}")
     if check(tightened, solution):
         return trial
-    return replace(trial, variant=ChangedDay(" and ".join(words), "window", tightened), plan=Plan(tightened, solution))
+    return replace(trial, variant=OtherDay(" and ".join(words), "window", tightened), plan=Plan(tightened, solution))

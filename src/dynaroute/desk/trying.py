@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from dynaroute.base.decimals import plain_number
 from dynaroute.base.errors import InstanceError
-from dynaroute.desk.variants import ChangedDay
+from dynaroute.desk.variants import OtherDay
 from dynaroute.desk.visits import PlanFigures, figure_plan
 from dynaroute.plans.plan import Plan
 from dynaroute.problem.impossible import refuse_impossible
@@ -48,7 +48,7 @@ class Trial:
         Why there is no plan, as far as that is known.
     """
 
-    variant: ChangedDay
+    variant: OtherDay
     plan: Plan | None
     seconds: float
     reason: str = ""
@@ -80,7 +80,7 @@ class TriedDays:
     trials: tuple[Trial, ...]
 
 
-def what_if(plan: Plan, variants: Sequence[ChangedDay], search: SearchTime | None = None) -> TriedDays:
+def what_if(plan: Plan, variants: Sequence[OtherDay], search: SearchTime | None = None) -> TriedDays:
     """Search a plan's own problem and others, all from this plan and for the same time.
 
     Where the plan that was found for the day as it is also fits another problem, that one never costs more.
@@ -94,12 +94,12 @@ def what_if(plan: Plan, variants: Sequence[ChangedDay], search: SearchTime | Non
     search
         How to search each.
     """
-    base = ChangedDay("the plan as it is", "plan", plan.instance)
+    base = OtherDay("the plan as it is", "plan", plan.instance)
     trials = try_variants([base, *variants], plan.solution, search or SearchTime())
     return TriedDays(trials[0], tuple(_use_better(each, trials) for each in trials[1:]))
 
 
-def try_variants(variants: Sequence[ChangedDay], known: Solution, search: SearchTime) -> list[Trial]:
+def try_variants(variants: Sequence[OtherDay], known: Solution, search: SearchTime) -> list[Trial]:
     """Search variants from the same routes, as many at a time as there are cores.
 
     Parameters
@@ -168,7 +168,7 @@ def _find_impossible(instance: Instance) -> str:
     return ""
 
 
-def _judge(variant: ChangedDay, found: Solution, seconds: float) -> Trial:
+def _judge(variant: OtherDay, found: Solution, seconds: float) -> Trial:
     """Take a plan only if the independent checker finds nothing wrong."""
     instance = variant.instance
     solution = Solution(found.routes, vehicles=found.vehicle_types(instance) if instance.vehicles else None)
@@ -199,7 +199,7 @@ def _use_better(trial: Trial, others: Sequence[Trial]) -> Trial:
     return best
 
 
-def _translate(solution: Solution, variant: ChangedDay) -> Solution | None:
+def _translate(solution: Solution, variant: OtherDay) -> Solution | None:
     """Give routes the variant's types; None if one of them is gone."""
     if solution.vehicles is None or variant.kinds is None:
         return Solution(solution.routes, vehicles=solution.vehicles)
@@ -207,7 +207,7 @@ def _translate(solution: Solution, variant: ChangedDay) -> Solution | None:
     return None if -1 in kinds else Solution(solution.routes, vehicles=tuple(kinds))
 
 
-def fit_routes(known: Solution, variant: ChangedDay) -> Solution:
+def fit_routes(known: Solution, variant: OtherDay) -> Solution:
     """Keep of known routes what is right in a variant; the other customers wait for the search."""
     instance = variant.instance
     stated = known.vehicles if known.vehicles is not None else (0,) * len(known.routes)

@@ -23,7 +23,7 @@ VariantKind = Literal["plan", "vehicles", "window", "skill", "vehicle", "time", 
 
 
 @dataclass(frozen=True)
-class ChangedDay:
+class OtherDay:
     """A problem that differs from a plan's.
 
     Attributes
@@ -66,7 +66,7 @@ class Wishes:
     promises: bool = False
 
 
-def list_variants(instance: Instance, wishes: Wishes) -> list[ChangedDay]:
+def list_variants(instance: Instance, wishes: Wishes) -> list[OtherDay]:
     """Make the variants that a planner asks for.
 
     Parameters
@@ -92,7 +92,7 @@ def list_variants(instance: Instance, wishes: Wishes) -> list[ChangedDay]:
     return found
 
 
-def count_vehicles(instance: Instance, text: str) -> Iterator[ChangedDay]:
+def count_vehicles(instance: Instance, text: str) -> Iterator[OtherDay]:
     """Make variants with other numbers of vehicles of a type.
 
     Parameters
@@ -120,7 +120,7 @@ def count_vehicles(instance: Instance, text: str) -> Iterator[ChangedDay]:
     called = fleet[types[0]].name or "vehicle"
     for count in counts:
         fewer = tuple(replace(kind, count=count) if index in types else kind for index, kind in enumerate(fleet))
-        yield ChangedDay(f"{count} x {called}", "vehicles", replace(instance, vehicles=fewer))
+        yield OtherDay(f"{count} x {called}", "vehicles", replace(instance, vehicles=fewer))
 
 
 def _read_counts(text: str) -> range:
@@ -133,7 +133,7 @@ def _read_counts(text: str) -> range:
     return range(first, last + 1)
 
 
-def drop_window(instance: Instance, name: str) -> ChangedDay:
+def drop_window(instance: Instance, name: str) -> OtherDay:
     """Make the variant in which a customer may be served at any time.
 
     Parameters
@@ -144,12 +144,12 @@ def drop_window(instance: Instance, name: str) -> ChangedDay:
         The customer's id.
     """
     customer = _find_with_window(instance, name)
-    return ChangedDay(
+    return OtherDay(
         f"{instance.customer_name(customer)} at any time", "window", set_windows(instance, [customer], None)
     )
 
 
-def close_window(instance: Instance, name: str, until: float) -> ChangedDay:
+def close_window(instance: Instance, name: str, until: float) -> OtherDay:
     """Make the variant in which a customer's (last) window ends at another time.
 
     Parameters
@@ -170,10 +170,10 @@ def close_window(instance: Instance, name: str, until: float) -> ChangedDay:
             remedy="Give a later time.",
         )
     words = f"{instance.customer_name(customer)} until {instance.shown_time(until)}"
-    return ChangedDay(words, "window", set_windows(instance, [customer], until))
+    return OtherDay(words, "window", set_windows(instance, [customer], until))
 
 
-def list_promises(instance: Instance) -> Iterator[ChangedDay]:
+def list_promises(instance: Instance) -> Iterator[OtherDay]:
     """Drop every promise in turn: each window, each skill or choice of vehicles, and one vehicle of each type."""
     for customer in range(1, instance.size + 1):
         if _promises_window(instance, customer):
@@ -182,10 +182,10 @@ def list_promises(instance: Instance) -> Iterator[ChangedDay]:
         name = instance.customer_name(customer)
         if instance.skills is not None and instance.skills[customer]:
             skills = ", ".join(sorted(instance.skills[customer]))
-            yield ChangedDay(f"{name} without {skills}", "skill", _clear_sets(instance, customer, ("skills",)))
+            yield OtherDay(f"{name} without {skills}", "skill", _clear_sets(instance, customer, ("skills",)))
         named = ("vehicles_allowed", "vehicles_forbidden")
         if any(rows is not None and rows[customer] for rows in (getattr(instance, field) for field in named)):
-            yield ChangedDay(f"{name} by any vehicle", "skill", _clear_sets(instance, customer, named))
+            yield OtherDay(f"{name} by any vehicle", "skill", _clear_sets(instance, customer, named))
     for index, kind in enumerate(instance.fleet):
         if kind.count is not None and sum(each.count or 2 for each in instance.fleet) > 1:
             yield _remove_vehicle(instance, index)
@@ -238,17 +238,17 @@ def _clear_sets(instance: Instance, customer: int, fields: Sequence[str]) -> Ins
     return replace(instance, **changed)
 
 
-def _remove_vehicle(instance: Instance, index: int) -> ChangedDay:
+def _remove_vehicle(instance: Instance, index: int) -> OtherDay:
     kind = instance.fleet[index]
     name = f"without one {kind.name or 'vehicle'}"
     if kind.count is not None and kind.count > 1:
         fewer = tuple(
             replace(each, count=kind.count - 1) if place == index else each for place, each in enumerate(instance.fleet)
         )
-        return ChangedDay(name, "vehicle", replace(instance, vehicles=fewer))
+        return OtherDay(name, "vehicle", replace(instance, vehicles=fewer))
     rest = tuple(each for place, each in enumerate(instance.fleet) if place != index)
     kinds = tuple(-1 if place == index else place - (place > index) for place in range(len(instance.fleet)))
-    return ChangedDay(name, "vehicle", replace(instance, vehicles=rest, **_forget_names(instance, rest)), kinds)
+    return OtherDay(name, "vehicle", replace(instance, vehicles=rest, **_forget_names(instance, rest)), kinds)
 
 
 def _forget_names(instance: Instance, fleet: Sequence[VehicleType]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from dynaroute.base.errors import FormatError, gather_notes
 from dynaroute.desk.relaxing import list_relaxations
 from dynaroute.desk.replanning import USUAL_TIME_LIMIT
 from dynaroute.desk.trying import USUAL_SECONDS
-from dynaroute.desk.variants import ChangedDay, Wishes, list_variants
+from dynaroute.desk.variants import OtherDay, Wishes, list_variants
 from dynaroute.formats.json.document import read_number, require, require_list, require_object
 from dynaroute.formats.json.times import read_seconds
 from dynaroute.plans.plan import Plan
@@ -45,7 +45,7 @@ class WhatIfWanted:
     """A plan, what might be different, and the seconds of each search."""
 
     plan: Plan
-    variants: tuple[ChangedDay, ...]
+    variants: tuple[OtherDay, ...]
     seconds: float
 
 
