@@ -27,12 +27,11 @@ from dynaroute.draw import draw_published_set
 from dynaroute.problem.instance import Instance
 from dynaroute.problem.solution import Solution, check
 from dynaroute.search.annealing.annealing import AnnealingSettings, RuinAndRecreate
-from dynaroute.search.combined import Relay
 from dynaroute.search.core.problem import SearchProblem
 from dynaroute.search.genetic.genetic import GeneticSearch
 from dynaroute.search.improvers import load_machine_code
-from dynaroute.search.pacing import Pace, Searcher
 from dynaroute.search.search import search
+from dynaroute.search.searchers import Pace, Relay, Searcher
 from dynaroute.search.start import build_by_near_savings
 
 _SLICE_SECONDS = 0.003

@@ -15,10 +15,10 @@ from torch import Tensor
 from dynaroute.base.errors import InstanceError, ModelError, UnsupportedError
 from dynaroute.batch import InstanceBatch, RouteBatch
 from dynaroute.construct import Augmented, Greedy, Sampling, construct, log_probabilities
+from dynaroute.construct.choose import SYMMETRIES, reflect
 from dynaroute.construct.eager import first_log_probabilities
-from dynaroute.construct.strategies import SYMMETRIES, reflect
 from dynaroute.model import Policy
-from dynaroute.model.packing import Packing
+from dynaroute.model.encoder import Packing
 from dynaroute.model.policy import Left
 from dynaroute.model.state import RouteState
 from dynaroute.problem.solution import check

@@ -18,7 +18,7 @@ from dynaroute.problem.instance import Instance
 from dynaroute.problem.working_day import Break
 from dynaroute.search.annealing.annealing import AnnealingSettings, RuinAndRecreate
 from dynaroute.search.core.problem import SearchProblem
-from dynaroute.search.pacing import Pace
+from dynaroute.search.searchers import Pace
 from dynaroute.search.start import build_by_near_savings
 from dynaroute.search.with_limits import search as searching
 from dynaroute.search.with_limits.annealing import PlanSettings

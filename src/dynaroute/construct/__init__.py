@@ -5,7 +5,7 @@ Begin with `build`. `eager` runs on any device, `fused` by kernels; both build t
 """
 
 from dynaroute.construct.build import construct
+from dynaroute.construct.choose import Augmented, Greedy, MultiStart, Sampling, Strategy
 from dynaroute.construct.eager import log_probabilities
-from dynaroute.construct.strategies import Augmented, Greedy, MultiStart, Sampling, Strategy
 
 __all__ = ["Augmented", "Greedy", "MultiStart", "Sampling", "Strategy", "construct", "log_probabilities"]

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from dynaroute.batch import InstanceBatch, RouteBatch
 from dynaroute.construct.choose import Chooser, Follow, StepInfo, scramble
-from dynaroute.model.packing import Packing
+from dynaroute.model.encoder import Packing
 from dynaroute.model.policy import Left, Memory, Policy
 from dynaroute.model.rules import SegmentRules
 from dynaroute.model.state import RouteState

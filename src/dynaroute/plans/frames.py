@@ -12,7 +12,7 @@ from dynaroute.base.errors import UnsupportedError
 from dynaroute.plans.files.html import format_html_plan
 from dynaroute.plans.files.table import distance_column, list_columns, list_rows, table_distance
 from dynaroute.plans.plan import Plan, PlannedRoute
-from dynaroute.plotting.colours import colour_routes
+from dynaroute.plotting.style import colour_routes
 
 if TYPE_CHECKING:
     import pandas

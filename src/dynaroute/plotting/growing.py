@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from dynaroute.plotting.colours import INK, colour_routes
-from dynaroute.plotting.plane import DrawnPlane, project
+from dynaroute.plotting.style import INK, DrawnPlane, colour_routes, project
 from dynaroute.problem.instance import Instance
 from dynaroute.problem.solution import Solution
 

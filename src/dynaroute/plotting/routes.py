@@ -10,8 +10,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dynaroute.base.display import count_of, show_text
-from dynaroute.plotting.colours import FAINT, FIGURE_INCHES, INK, RED, colour_routes, tidy_axes
-from dynaroute.plotting.plane import DrawnPlane, project, round_down, show_scale
+from dynaroute.plotting.style import (
+    FAINT,
+    FIGURE_INCHES,
+    INK,
+    RED,
+    DrawnPlane,
+    colour_routes,
+    project,
+    round_down,
+    show_scale,
+    tidy_axes,
+)
 from dynaroute.problem.instance import Instance
 from dynaroute.problem.lengths import EARTH_RADIUS_METRES
 from dynaroute.problem.solution import Solution

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dynaroute.base.display import show_text
-from dynaroute.plotting.colours import FAINT, FIGURE_INCHES, INK, RED, colour_routes, tidy_axes
 from dynaroute.plotting.routes import plot_solution
+from dynaroute.plotting.style import FAINT, FIGURE_INCHES, INK, RED, colour_routes, tidy_axes
 from dynaroute.problem.instance import Instance
 from dynaroute.problem.solution import Solution, make_timetable
 from dynaroute.problem.timetable import RouteSchedule

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from dynaroute.plotting.colours import FAINT, FIGURE_INCHES, INK, tidy_axes
 from dynaroute.plotting.routes import plot_solution
+from dynaroute.plotting.style import FAINT, FIGURE_INCHES, INK, tidy_axes
 from dynaroute.problem.instance import Instance
 from dynaroute.problem.solution import Solution
 

@@ -19,14 +19,19 @@ from dynaroute.base.vocabulary import Backhauls, Language, Metric, Rounding
 from dynaroute.problem.checks.customers import (
     find_pickups,
     read_amounts_or_infinity,
+    read_balance,
     read_buffer,
+    read_change_cost,
     read_labels,
     read_lifo,
+    read_locked,
     read_partners,
     read_priorities,
     read_release,
     read_several_windows,
+    read_usual_vehicles,
     read_word_sets,
+    refuse_beginnings,
     refuse_other_dimensions,
     refuse_unknown_places,
     refuse_unknown_vehicles,
@@ -52,21 +57,13 @@ from dynaroute.problem.checks.fields import (
     refuse_unknown_choice,
     refuse_vanishing_lengths,
 )
-from dynaroute.problem.checks.frozen import (
-    read_balance,
-    read_change_cost,
-    read_locked,
-    read_usual_vehicles,
-    refuse_beginnings,
-)
 from dynaroute.problem.details import Details
 from dynaroute.problem.fleet import AlikeTypes, VehicleType, merge_alike
 from dynaroute.problem.lengths import great_circle, round_lengths, straight_line
-from dynaroute.problem.places import DEPOT, Place, read_places
 from dynaroute.problem.profiles import Profile, read_profiles
 from dynaroute.problem.sketch import Sketch, draw_sketch
 from dynaroute.problem.times import format_clock, format_duration
-from dynaroute.problem.working_day import Balance
+from dynaroute.problem.working_day import DEPOT, Balance, Place, read_places
 
 __all__ = ["LARGEST_INTEGER", "Instance"]
 

@@ -19,11 +19,10 @@ from dynaroute.problem.instance import Instance
 from dynaroute.problem.solution import Solution
 from dynaroute.search.annealing.annealing import AnnealingSettings, RuinAndRecreate
 from dynaroute.search.annealing.parted import PartedAnnealing, cut_problem, find_places
-from dynaroute.search.combined import Relay, Team, copy_best_to_worst
 from dynaroute.search.core.problem import SearchProblem
 from dynaroute.search.genetic.breeding import Breeding
 from dynaroute.search.genetic.genetic import GeneticSearch
-from dynaroute.search.pacing import Pace, Searcher, run_slices
+from dynaroute.search.searchers import Pace, Relay, Searcher, Team, copy_best_to_worst, run_slices
 from dynaroute.search.start import build_by_filling, build_by_near_savings
 
 _KEEPING_THE_START = AnnealingSettings(hottest=0.1)  # a higher temperature would destroy a good start

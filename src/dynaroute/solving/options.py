@@ -5,12 +5,14 @@ Light to import, for ``--help``. Options are plain data, so that they can be sen
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import Field, dataclass, field, fields
+from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args, get_type_hints
 
-from dynaroute.base.declared import Declaration
+from dynaroute.base.decimals import is_finite_number, show_number
 from dynaroute.base.errors import OptionError
 from dynaroute.base.vocabulary import Objective
 
@@ -18,6 +20,59 @@ if TYPE_CHECKING:
     from dynaroute.model import Policy
     from dynaroute.problem.solution import Solution
     from dynaroute.search.search import Improvement
+
+
+@dataclass(frozen=True)
+class Declaration:
+    """Description and limits of an option.
+
+    Attributes
+    ----------
+    about
+        What it affects: the policy that builds the first routes, or their improvement.
+    help
+        What it does, in one line.
+    metavar
+        What stands for its value in the help of a command; None: a command cannot have it, or it has no value.
+    expected
+        What to give instead of an invalid value.
+    choices, noun
+        The allowed words, and what they are called.
+    least, most, above
+        Limits of a number: the smallest and largest allowed value, or a bound it must exceed.
+    """
+
+    about: Literal["policy", "improvement"]
+    help: str
+    metavar: str | None = None
+    expected: str = ""
+    choices: tuple[str, ...] = ()
+    noun: str = ""
+    least: float = -math.inf
+    most: float = math.inf
+    above: float = -math.inf
+
+    def refuse_wrong(self, entry: Field[Any], value: object) -> None:
+        """Raise if the value is not one of the choices, or not a number within the limits."""
+        if self.choices and value not in self.choices:
+            raise OptionError.about(
+                entry.name, f"there is no {self.noun} {value!r}.", f"Use {', '.join(self.choices)}."
+            )
+        if self.expected and not (_is_number(value, entry) and self._allows(value)):
+            words = entry.name.replace("_", " ")
+            subject = words if words.endswith("s") else f"the {words}"
+            raise OptionError.about(entry.name, f"{subject} is {show_number(value)}.", f"Give {self.expected}.")
+
+    def _allows(self, number: Any) -> bool:
+        return bool(self.least <= number <= self.most and number > self.above)
+
+
+def _is_number(value: object, entry: Field[Any]) -> bool:
+    """Whether it is a number of the field's type, finite, and not a bool."""
+    if str(entry.type).startswith("int"):
+        return isinstance(value, Integral) and not isinstance(value, bool)
+    return is_finite_number(value)
+
 
 Decode = Literal["greedy", "sample", "multistart"]
 Improve = Literal["none", "2opt", "local", "search"]

@@ -15,8 +15,7 @@ from dynaroute.construct.choose import Chooser, Follow, MostLikely, Sample, Star
 from dynaroute.construct.eager import construct_eagerly, decide, log_probabilities
 from dynaroute.construct.fused import construct_fused, is_supported
 from dynaroute.model import Policy, PolicyConfig
-from dynaroute.model.encoder import AttentionLayer
-from dynaroute.model.packing import Packing
+from dynaroute.model.encoder import AttentionLayer, Packing
 from dynaroute.model.pointer import PointerConfig, PointerNetwork, score_plainly
 from dynaroute.search.gpu.batched_search import search_batch
 from dynaroute.search.gpu.devices import KernelDevice, find_device

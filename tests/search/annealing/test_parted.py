@@ -14,7 +14,7 @@ from dynaroute.problem.solution import Solution, check
 from dynaroute.search.annealing.annealing import AnnealingSettings
 from dynaroute.search.annealing.parted import PartedAnnealing, cut_problem, find_places
 from dynaroute.search.core.problem import SearchProblem
-from dynaroute.search.pacing import Pace
+from dynaroute.search.searchers import Pace
 from dynaroute.search.start import build_by_near_savings
 
 _INSTANCE = draw_paper_set(60, 1, np.random.default_rng(5)).instances()[0]

@@ -12,7 +12,7 @@ from dynaroute.problem.instance import Instance
 from dynaroute.problem.solution import Solution, check
 from dynaroute.search.annealing.annealing import AnnealingSettings, RuinAndRecreate
 from dynaroute.search.core.problem import SearchProblem
-from dynaroute.search.pacing import Pace
+from dynaroute.search.searchers import Pace
 
 _SIZES = st.integers(1, 25)
 

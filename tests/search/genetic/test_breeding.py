@@ -14,7 +14,7 @@ from dynaroute.problem.solution import Solution, check
 from dynaroute.search.core.problem import SearchProblem
 from dynaroute.search.genetic import breeding
 from dynaroute.search.genetic.breeding import Breeding
-from dynaroute.search.pacing import Pace
+from dynaroute.search.searchers import Pace
 
 NO_PACE = Pace(0.0, 0.0)
 INSTANCE = draw_paper_set(40, 1, np.random.default_rng(40)).instances()[0]

@@ -13,8 +13,8 @@ from dynaroute.problem.solution import Solution, check
 from dynaroute.search.core.problem import SearchProblem
 from dynaroute.search.genetic.genetic import GeneticSearch
 from dynaroute.search.local.local_search import improve_by_local_search
-from dynaroute.search.pacing import Pace
 from dynaroute.search.savings import build_by_savings
+from dynaroute.search.searchers import Pace
 
 NO_PACE = Pace(0.0, 0.0)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from fleet_problems import make_delivery_day
 
-from dynaroute.search.pacing import Pace
+from dynaroute.search.searchers import Pace
 from dynaroute.search.with_limits.annealing import PlanAnnealing, PlanSettings
 from dynaroute.search.with_limits.problem import TypedRoutes, count_fewest_routes, price_routes, read_problem
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from fleet_problems import make_delivery_day
 
 from dynaroute.search.core.random_numbers import make_random_state
-from dynaroute.search.pacing import Pace
+from dynaroute.search.searchers import Pace
 from dynaroute.search.with_limits.annealing import PlanAnnealing, PlanSettings
 from dynaroute.search.with_limits.plans import Plans, PricedRoutes, cross_plans
 from dynaroute.search.with_limits.problem import begin_routes, read_problem

@@ -16,7 +16,7 @@ from dynaroute.base.errors import FormatError, InstanceError, UnsupportedError, 
 from dynaroute.formats.json.document import join_path, read_number, require, require_list, require_object
 from dynaroute.formats.json.times import read_seconds, read_window
 from dynaroute.problem.instance import Instance
-from dynaroute.problem.places import Place
+from dynaroute.problem.working_day import Place
 
 PER_HOUR = 3600.0  # prices in files are per hour, in instances per second
 _WORDS = {"skills": "skills", "vehicles": "vehicles_allowed", "not_vehicles": "vehicles_forbidden"}

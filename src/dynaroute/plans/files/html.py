@@ -20,7 +20,7 @@ from dynaroute.plans.files.sheet import (
 from dynaroute.plans.files.sketch import PlanSketch, sketch_plan
 from dynaroute.plans.files.words import describe_load, describe_plan, describe_route, list_warnings
 from dynaroute.plans.plan import Plan, PlannedRoute
-from dynaroute.plotting.colours import RED
+from dynaroute.plotting.style import RED
 from dynaroute.problem.unserved import count_unserved
 
 GENERATOR_MARK = '<meta name="generator" content="Dynaroute">'  # identifies our own pages

@@ -8,7 +8,7 @@ from xml.etree.ElementTree import Element, SubElement
 from dynaroute.plans.files.words import describe_route, describe_stop, describe_unserved, list_warnings
 from dynaroute.plans.files.xml_text import add_text, write_xml, xml_text
 from dynaroute.plans.plan import Plan, PlannedRoute, PlannedStop, require_degrees
-from dynaroute.plotting.colours import RED, colour_routes
+from dynaroute.plotting.style import RED, colour_routes
 from dynaroute.problem.unserved import count_unserved
 
 _NAMESPACE = "http://www.opengis.net/kml/2.2"

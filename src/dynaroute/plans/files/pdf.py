@@ -22,7 +22,7 @@ from dynaroute.plans.files.sheet import (
 from dynaroute.plans.files.sketch import PlanSketch, sketch_plan
 from dynaroute.plans.files.words import describe_plan, describe_route
 from dynaroute.plans.plan import Plan, PlannedRoute, PlannedStop
-from dynaroute.plotting.colours import RED
+from dynaroute.plotting.style import RED
 from dynaroute.problem.unserved import count_unserved
 
 if TYPE_CHECKING:

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynaroute.plans.plan import Plan, PlannedRoute
-from dynaroute.plotting.colours import colour_routes
-from dynaroute.plotting.plane import DrawnPlane, project, round_down, show_scale
+from dynaroute.plotting.style import DrawnPlane, colour_routes, project, round_down, show_scale
 from dynaroute.problem.lengths import EARTH_RADIUS_METRES
 
 Point = tuple[float, float]

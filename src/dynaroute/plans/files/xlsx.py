@@ -26,7 +26,7 @@ from dynaroute.plans.files.table import (
 from dynaroute.plans.files.words import show_time
 from dynaroute.plans.files.xml_text import xml_text
 from dynaroute.plans.plan import Plan, PlannedRoute
-from dynaroute.plotting.colours import RED
+from dynaroute.plotting.style import RED
 from dynaroute.problem.instance import Instance
 from dynaroute.problem.solution import Solution
 

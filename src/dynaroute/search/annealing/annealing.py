@@ -16,7 +16,7 @@ from dynaroute.search.annealing.tours import AFTER
 from dynaroute.search.core.compiled import make_apart
 from dynaroute.search.core.problem import SearchProblem
 from dynaroute.search.core.random_numbers import make_random_state
-from dynaroute.search.pacing import Pace
+from dynaroute.search.searchers import Pace
 
 __all__ = ["AnnealingSettings", "RuinAndRecreate"]
 

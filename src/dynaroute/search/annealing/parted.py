@@ -17,7 +17,7 @@ from dynaroute.search.annealing.annealing import AnnealingSettings, RuinAndRecre
 from dynaroute.search.core.compiled import compiled
 from dynaroute.search.core.legs import place_around_depot, place_nodes
 from dynaroute.search.core.problem import SearchProblem
-from dynaroute.search.pacing import Pace
+from dynaroute.search.searchers import Pace
 
 _ROUNDS = 60  # per search; parts are redrawn after each
 

@@ -26,7 +26,7 @@ from dynaroute.search.genetic.genetic import (
     improve_children,
 )
 from dynaroute.search.genetic.memory import ChildBatch, fill_in, make_child_batch, make_evolution, make_workspace
-from dynaroute.search.pacing import Pace
+from dynaroute.search.searchers import Pace
 
 _SLOTS_PER_CORE = 3  # batches in progress or waiting for their turn, so that no core waits for a slow one
 _ITERATIONS_PER_BATCH = 1200  # a batch takes as long as so many iterations of ruin and recreate: a few milliseconds

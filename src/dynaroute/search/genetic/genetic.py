@@ -40,7 +40,7 @@ from dynaroute.search.genetic.population import (
 )
 from dynaroute.search.genetic.split import Tour, split_tour
 from dynaroute.search.local.local_search import descend
-from dynaroute.search.pacing import Pace
+from dynaroute.search.searchers import Pace
 
 _ITERATIONS_PER_CUSTOMER = 1.3  # iterations of ruin and recreate that take as long as one new solution
 _REPAIR_PROBABILITY = 0.5

@@ -24,7 +24,7 @@ from dynaroute.search.annealing.ruin_recreate import anneal, make_best
 from dynaroute.search.annealing.tours import ABSENT, MOST
 from dynaroute.search.core.problem import SearchProblem
 from dynaroute.search.core.random_numbers import make_random_state
-from dynaroute.search.pacing import Pace
+from dynaroute.search.searchers import Pace
 from dynaroute.search.with_limits.plans import Plans, PricedRoutes, cross_plans
 from dynaroute.search.with_limits.prices import add_prices_alone, price_driving, price_plan
 from dynaroute.search.with_limits.problem import TypedRoutes, begin_routes, count_fewest_routes, number_visits

@@ -17,11 +17,10 @@ from dynaroute.problem.fleet import VehicleType
 from dynaroute.problem.instance import Instance
 from dynaroute.problem.solution import Solution
 from dynaroute.problem.timetable import can_serve_alone, measure_depot_legs
-from dynaroute.search.combined import Team, copy_best_to_worst
 from dynaroute.search.core.problem import SearchProblem
 from dynaroute.search.core.random_numbers import make_random_state
-from dynaroute.search.pacing import Searcher, run_slices
 from dynaroute.search.search import Improvement, Incumbent, SearchOutcome, halt_at_deadline, leave_time_to_close
+from dynaroute.search.searchers import Searcher, Team, copy_best_to_worst, run_slices
 from dynaroute.search.with_limits.annealing import PlanAnnealing, PlanSettings
 from dynaroute.search.with_limits.bounds import weigh_absence
 from dynaroute.search.with_limits.plans import cross_plans
