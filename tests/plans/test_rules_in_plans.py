@@ -75,7 +75,7 @@ def test_a_route_names_reloads_pickups_and_breaks(tmp_path: Path) -> None:
 def test_a_customer_who_is_left_out_is_explained_by_vehicle() -> None:
     instance, solution = day()
     (left_out,) = explain_unserved(instance, solution)
-    assert left_out.reason.startswith("van: ends 57 after the end of its shift; van: leaves van no place")
+    assert left_out.reason.startswith("van: ends 17 after the end of its shift; van 2: leaves van no place")
     free = replace(instance, vehicles=(replace(instance.fleet[0], breaks=(), shift=None),))
     (left_out,) = explain_unserved(free, solution)
     assert left_out.reason == "serving it would cost more than leaving it out"

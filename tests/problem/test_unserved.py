@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from dynaroute.problem.fleet import VehicleType
 from dynaroute.problem.instance import Instance
 from dynaroute.problem.solution import Solution
-from dynaroute.problem.unserved import count_unserved, explain_unserved
+from dynaroute.problem.unserved import count_unserved, explain_unserved, list_reasons
 
 
 def street(*vehicles: VehicleType, **parts: Any) -> Instance:
@@ -94,6 +94,22 @@ def test_a_rule_that_keeps_a_customer_out_is_told_for_the_vehicle(rules: dict[st
     reasons = {each.customer: each.reason for each in explain_unserved(instance, Solution(((1,),), vehicles=(0,)))}
     assert words in reasons[3]
     assert reasons[3].startswith("van: ")
+
+
+def test_every_vehicle_has_a_reason_in_numbers_for_the_place_with_the_least_harm() -> None:
+    vehicles = (VehicleType(20, "van", count=2, shift=(0, 5)), VehicleType(3, "bicycle", count=1))
+    reasons = list_reasons(street(*vehicles), Solution(((1,), (2,)), vehicles=(0, 0)))
+    assert reasons == {
+        3: (
+            "van 2: ends 1 after the end of its shift",
+            "van: ends 1 after the end of its shift",
+            "bicycle: carries 5, 2 more than the capacity 3 of bicycle",
+        )
+    }
+    together = street(
+        VehicleType(20, "van", count=1, shift=(0, 3), end="open"), windows=[[0, 99], [2, 9], [0, 9], [0, 9]]
+    )
+    assert list_reasons(together, Solution(((1,),), vehicles=(0,)))[3] == ("van: ends 1 after the end of its shift",)
 
 
 def test_windows_without_travel_times_are_no_fault_of_the_vehicles() -> None:

@@ -73,9 +73,11 @@ def test_method_is_told_in_words(start: Start, improver: Any, limit: Limit | Non
 def test_json_has_the_promised_keys() -> None:
     document = make_result().to_json()
 
-    assert list(document) == ["instance", "cost", "routes", "loads", "seconds", "method", "model", "ids", "unit"]
+    promised = ["instance", "cost", "routes", "loads", "seconds", "method", "model", "ids", "unit"]
+    assert list(document) == [*promised, "length", "hours", "money", "left_out", "breaks", "trips"]
     assert (document["cost"], document["method"], document["model"]) == (150, "greedy + 2opt", "amd-20")
     assert type(document["cost"]) is int
+    assert (document["hours"], document["money"], document["left_out"]) == (None, None, [])
 
 
 def test_first_cost_is_that_before_improving() -> None:

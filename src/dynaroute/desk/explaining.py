@@ -12,13 +12,14 @@ import numpy as np
 
 from dynaroute.base.decimals import plain_number
 from dynaroute.base.stopping import OutOfTimeError
-from dynaroute.desk.visits import find_customer, lateness_of, list_vehicles
+from dynaroute.desk.visits import find_customer, list_vehicles
 from dynaroute.plans.plan import Plan
+from dynaroute.problem.excess import measure_excess
 from dynaroute.problem.fleet import TOLERANCE
 from dynaroute.problem.instance import Instance
 from dynaroute.problem.judging.groups import judge_groups
 from dynaroute.problem.judging.route import Violation, judge_route
-from dynaroute.problem.timetable import latest_end, measure_route, price_routes, schedule_route
+from dynaroute.problem.timetable import measure_route, price_routes, schedule_route
 from dynaroute.problem.unserved import Candidate, list_candidates
 
 _SAME_ANYWHERE = frozenset({"skill", "too_many_stops"})  # violations that no other place on the route avoids
@@ -302,7 +303,7 @@ class _PlaceSearch:
         for spot in sorted(self._list_spots(candidate, moving)):
             if spot.bound >= most:
                 break
-            if self._measure_excess(spot.stops, candidate.kind) > excess + TOLERANCE:
+            if measure_excess(self.instance, spot.stops, candidate.kind) > excess + TOLERANCE:
                 continue
             found = list(self._judge(candidate, spot.stops))
             if len(found) > faults:
@@ -322,7 +323,7 @@ class _PlaceSearch:
         words: Sequence[Violation] = ()
         for spot in sorted(self._list_spots(candidate, moving)):
             found = list(self._judge(candidate, spot.stops))
-            harm = len(found), self._measure_excess(spot.stops, candidate.kind), spot.bound
+            harm = len(found), measure_excess(self.instance, spot.stops, candidate.kind), spot.bound
             if least is None or harm < least:
                 least, words = harm, found
             if any(each.kind in _SAME_ANYWHERE for each in found):
@@ -339,7 +340,7 @@ class _PlaceSearch:
             is_driven = bool(candidate.stops)
             self._known[key] = (
                 self.measure(candidate.stops, candidate.kind),
-                self._measure_excess(candidate.stops, candidate.kind) if is_driven else 0.0,
+                measure_excess(self.instance, candidate.stops, candidate.kind) if is_driven else 0.0,
                 len(list(self._judge(candidate, candidate.stops))) if is_driven else 0,
             )
         return self._known[key]
@@ -357,24 +358,6 @@ class _PlaceSearch:
         ]
         found = list(judge_groups(self.instance, [*routes, *([stops] if candidate.route is None else [])]))
         yield from found if len(found) > self.group_faults else ()
-
-    def _measure_excess(self, stops: tuple[int, ...], kind: int) -> float:
-        """Seconds that a route is late or too long, altogether; 0 if times are not limited."""
-        instance, vehicle = self.instance, self.instance.fleet[kind]
-        if not instance.has_times:
-            return 0.0
-        times = schedule_route(instance, stops, kind)
-        late = zip(times.stops, lateness_of(instance, times), strict=True)
-        hard = [seconds for stop, seconds in late if not self._may_be_late(stop.customer)]
-        longest = math.inf if vehicle.max_duration is None else vehicle.max_duration
-        if vehicle.overtime is not None:
-            longest = min(longest, vehicle.overtime.after + vehicle.overtime.at_most)
-        over = max(0.0, times.end - latest_end(instance, vehicle)), max(0.0, times.duration - longest)
-        return math.fsum([*hard, *over])
-
-    def _may_be_late(self, node: int) -> bool:
-        costs = self.instance.late_costs
-        return costs is not None and node <= self.instance.size and math.isfinite(costs[node])
 
     def _list_spots(self, candidate: Candidate, moving: Sequence[int]) -> list[_Spot]:
         """List all places on a route with a lower bound of their price."""

@@ -10,7 +10,8 @@ from dynaroute.base.display import show_text
 from dynaroute.base.errors import OptionError, Where
 from dynaroute.plans.files.table import find_by_id
 from dynaroute.plans.plan import Plan
-from dynaroute.problem.fleet import TOLERANCE, name_vehicles
+from dynaroute.problem.excess import lateness_of
+from dynaroute.problem.fleet import name_vehicles
 from dynaroute.problem.instance import Instance
 from dynaroute.problem.solution import Solution, check
 from dynaroute.problem.timetable import RouteSchedule, schedule_route
@@ -100,15 +101,6 @@ def list_orders(plan: Plan) -> dict[str, tuple[str, ...]]:
     """List the stops of each vehicle in order, by its name."""
     routes = zip(list_vehicles(plan), plan.solution.routes, strict=True)
     return {name: tuple(map(plan.instance.customer_name, stops)) for name, stops in routes}
-
-
-def lateness_of(instance: Instance, times: RouteSchedule) -> list[float]:
-    """Seconds of each stop after the end of its last window; 0 if it is in time."""
-    late = []
-    for stop in times.stops:
-        windows = instance.windows_of(stop.customer)
-        late.append(max(0.0, stop.start - windows[-1][1]) if windows else 0.0)
-    return [seconds if seconds > TOLERANCE else 0.0 for seconds in late]
 
 
 def figure_plan(plan: Plan) -> PlanFigures:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -13,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynaroute.base.display import LONGEST_ITEM, count_of, show_text
-from dynaroute.problem.fleet import TOLERANCE
+from dynaroute.problem.excess import measure_excess
+from dynaroute.problem.fleet import TOLERANCE, name_vehicles
 from dynaroute.problem.impossible import explain_alone
 from dynaroute.problem.instance import Instance
 from dynaroute.problem.judging.groups import judge_groups
@@ -196,6 +198,7 @@ class _Times(NamedTuple):
 
 
 _MOST_NAMED = 3  # vehicles whose reasons are told, where there are rules
+_MOST_LISTED = 100  # customers whose reasons are listed for each vehicle
 _MOST_TRIALS, _FEWEST_TRIALS = 10_000, 20  # routes that are judged for all reasons, and for each of them
 
 
@@ -237,7 +240,10 @@ def explain_unserved(instance: Instance, solution: Solution, most: int | None = 
         return ()
     if instance.rules and (instance.knows_times or not instance.has_times):
         trials = max(_FEWEST_TRIALS, _MOST_TRIALS // len(customers))
-        return tuple(Unserved(each, _try_everywhere(instance, solution, each, trials)) for each in customers)
+        return tuple(
+            Unserved(each, "; ".join(_try_everywhere(instance, solution, each, trials)[:_MOST_NAMED]))
+            for each in customers
+        )
     if instance.has_times and not instance.knows_times:
         return tuple(Unserved(customer, "no route visits it") for customer in customers)
     candidates = list(list_candidates(instance, solution))
@@ -255,6 +261,25 @@ def explain_unserved(instance: Instance, solution: Solution, most: int | None = 
         )
         for customer in customers
     )
+
+
+def list_reasons(instance: Instance, solution: Solution) -> dict[int, tuple[str, ...]]:
+    """List for each customer on no route what keeps it off each vehicle, in numbers, nearest vehicles first.
+
+    Many vehicles, or many customers, are told together as by `explain_unserved`.
+
+    Parameters
+    ----------
+    instance
+        The problem.
+    solution
+        Routes over its customers.
+    """
+    customers = solution.unserved(instance)
+    if len(customers) > _MOST_LISTED or (instance.has_times and not instance.knows_times):
+        return {each.customer: (each.reason,) for each in explain_unserved(instance, solution)}
+    trials = max(_FEWEST_TRIALS, _MOST_TRIALS // max(1, len(customers)))
+    return {customer: _try_everywhere(instance, solution, customer, trials) for customer in customers}
 
 
 def _explain(instance: Instance, customer: int, candidates: Sequence[Candidate], lacks: Sequence[Lack]) -> str:
@@ -282,37 +307,41 @@ def _explain(instance: Instance, customer: int, candidates: Sequence[Candidate],
     return f"of {total} vehicles, {', '.join(parts[:-1])} and {parts[-1]}"
 
 
-def _try_everywhere(instance: Instance, solution: Solution, customer: int, trials: int) -> str:
-    """Explain by what goes wrong on each vehicle where the customer does least harm, nearest vehicles first."""
+def _try_everywhere(instance: Instance, solution: Solution, customer: int, trials: int) -> tuple[str, ...]:
+    """Explain for each vehicle by what goes wrong where the customer does least harm, nearest vehicles first."""
     reasons: list[str] = []
     together = _list_together(instance, customer, set(solution.unserved(instance)))
     judge_with = partial(_judge_others, instance, solution)
     wrong = len(list(judge_groups(instance, solution.routes)))
-    candidates = sorted(list_candidates(instance, solution), key=lambda each: _measure_detour(instance, each, customer))
-    for candidate in candidates[:_MOST_NAMED]:
+    named = list(_name_candidates(instance, solution))
+    for candidate, name in sorted(named, key=lambda each: _measure_detour(instance, each[0], customer)):
         kind = instance.fleet[candidate.kind]
         before = len(list(judge_route(instance, 0, candidate.stops, kind))) if candidate.stops else 0
-        best: list[Violation] = []
+        least, fault = (math.inf, math.inf), ""
         for place in range(len(candidate.stops) + 1):
             trials -= 1
             stops = (*candidate.stops[:place], *together, *candidate.stops[place:])
             found, of_others = list(judge_route(instance, 0, stops, kind)), judge_with(candidate, stops)
-            is_right = len(found) <= before and len(of_others) <= wrong
-            found += of_others
-            if is_right:
+            if len(found) <= before and len(of_others) <= wrong:
                 if instance.optional is not None and instance.optional[customer]:
-                    return "serving it would cost more than leaving it out"
-                return f"the plan leaves it out, although {_call(instance, candidate)} could serve it"
-            if not best or len(found) < len(best):
-                best = found
-        if best:
-            route = f"route {candidate.route}" if candidate.route else "another vehicle"
-            name = show_text(kind.name, LONGEST_ITEM) or route
-            fault = best[-1].message.removeprefix("Route 0 ").removeprefix(f"Route {best[-1].route} ").removesuffix(".")
-            reasons.append(f"{name}: {fault}")
+                    return ("serving it would cost more than leaving it out",)
+                return (f"the plan leaves it out, although {_call(instance, candidate)} could serve it",)
+            found += of_others
+            harm = len(found), measure_excess(instance, stops, candidate.kind)
+            if harm < least:
+                least, fault = harm, found[-1].message
+        said = fault.removeprefix("Route 0 ").removeprefix(f"Route {candidate.route} ").removesuffix(".")
+        reasons.append(f"{name}: {said}")
         if trials <= 0:
             break
-    return "; ".join(dict.fromkeys(reasons)) or "no route visits it"
+    return tuple(dict.fromkeys(reasons)) or ("no route visits it",)
+
+
+def _name_candidates(instance: Instance, solution: Solution) -> Iterator[tuple[Candidate, str]]:
+    """Name the vehicles as in the timetable; one that is not used comes after the others of its type."""
+    candidates = list(list_candidates(instance, solution))
+    names = name_vehicles(instance.fleet, [candidate.kind for candidate in candidates])
+    return ((candidate, show_text(name, LONGEST_ITEM)) for candidate, name in zip(candidates, names, strict=True))
 
 
 def _list_together(instance: Instance, customer: int, missing: set[int]) -> tuple[int, ...]:

@@ -13,7 +13,7 @@ from dynaroute.problem.instance import Instance
 from dynaroute.problem.judging.route import Violation
 from dynaroute.problem.solution import Solution, check, make_timetable
 from dynaroute.problem.timetable import list_breaks
-from dynaroute.problem.unserved import explain_unserved
+from dynaroute.problem.unserved import list_reasons
 from dynaroute.solving.options import Decoding, Improve, Limit
 
 if TYPE_CHECKING:
@@ -179,10 +179,10 @@ class Result:
     def to_json(self) -> dict[str, Any]:
         """Return the keys of ``dynaroute solve --json`` and ``/v1/solve``; loads are in the user's unit.
 
+        ``hours`` is null if travel times are unknown, and ``money`` without prices. ``left_out`` lists customers on no
+        route, with a reason for each vehicle; ``breaks`` are a list per route, and ``trips`` a number per route.
         With vehicles or times there are also ``vehicles`` (each route's vehicle type, by name or by number from 0),
-        ``unserved`` and, if travel times are known, ``arrivals`` in seconds, one list per route; ``length``, ``hours``
-        and ``money`` (null without prices); ``left_out`` with the reasons, ``breaks`` and ``trips``, where there are
-        any.
+        ``unserved`` and, if travel times are known, ``arrivals`` in seconds, one list per route.
         """
         instance, solution = self.instance, self.solution
         document: dict[str, Any] = {
@@ -196,25 +196,23 @@ class Result:
             "ids": [list(map(instance.customer_name, route)) for route in solution.routes],
             "unit": instance.unit,
         }
+        document |= {"length": plain_number(solution.length(instance)), "hours": None}
+        document["money"] = plain_number(self.cost) if instance.is_priced else None
+        document["left_out"] = [
+            {"id": instance.customer_name(customer), "reasons": list(reasons)}
+            for customer, reasons in list_reasons(instance, solution).items()
+        ]
+        document["breaks"] = [[] for _ in solution.routes]
+        document["trips"] = [len(split_trips(instance, route)) for route in solution.routes]
         if instance.is_plain and not instance.parts_of_fleet:
             return document
         document["vehicles"] = [instance.fleet[kind].name or kind for kind in solution.vehicle_types(instance)]
         document["unserved"] = self.unserved
-        document |= {"length": plain_number(solution.length(instance)), "hours": None}
-        document["money"] = plain_number(self.cost) if instance.is_priced else None
-        if self.unserved:
-            found = explain_unserved(instance, solution)
-            document["left_out"] = [
-                {"id": instance.customer_name(each.customer), "reasons": [each.reason]} for each in found
-            ]
         if instance.knows_times:
             timetable = make_timetable(instance, solution)
             document["arrivals"] = [[plain_number(stop.arrival) for stop in times.stops] for times in timetable]
             document["hours"] = plain_number(round(sum(times.duration for times in timetable) / 3600, 6))
-            if any(kind.breaks for kind in instance.fleet):
-                document["breaks"] = [list_breaks(times) for times in timetable]
-        if "reload" in instance.rules:
-            document["trips"] = [len(split_trips(instance, route)) for route in solution.routes]
+            document["breaks"] = [list_breaks(times) for times in timetable]
         return document
 
 

@@ -41,7 +41,8 @@ def test_one_instance_is_shown_route_by_route(tmp_path: Path) -> None:
 def test_json_has_the_promised_keys(tmp_path: Path) -> None:
     (document,) = invoke_json("solve", save(tmp_path, "a.vrp", INSTANCE), "--fast")
 
-    assert list(document) == ["instance", "cost", "routes", "loads", "seconds", "method", "model", "ids", "unit"]
+    promised = ["instance", "cost", "routes", "loads", "seconds", "method", "model", "ids", "unit"]
+    assert list(document) == [*promised, "length", "hours", "money", "left_out", "breaks", "trips"]
     assert (document["instance"], document["cost"], document["loads"]) == ("small", 14, [9, 9])
     assert sorted(map(sorted, document["routes"])) == [[1, 2], [3]]
 

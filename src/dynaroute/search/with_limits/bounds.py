@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from dynaroute.problem.instance import Instance
 
 PER_HOUR = 3600.0  # seconds
-_HIGHEST_WEIGHT = 1e6  # of the highest priority, in prices of a customer
+_HIGHEST_WEIGHT = 1e6  # of a customer who must be served, in prices of the lowest priority
 
 
 def bound_price(instance: Instance) -> float:
@@ -47,17 +47,36 @@ def bound_price(instance: Instance) -> float:
     return 2 * (bound + prizes + instance.size * each_customer) + 1.0
 
 
+def raise_for_priorities(instance: Instance, absence_price: float) -> float:
+    """The price of a customer who must be served, who counts more than all priorities together."""
+    steps, _ = _rank_priorities(instance)
+    return absence_price * _step_between_priorities(instance, steps) ** steps
+
+
 def weigh_absence(instance: Instance, absence_price: float) -> NDArray[np.float64]:
     """What each missing customer counts beyond its prize, which the cost of a plan has already, (n + 1,).
 
-    A priority counts more than all lower ones together, as far as numbers reach.
+    A priority counts more than all lower ones together, as far as numbers reach, and who must be served
+    `absence_price`, more than all priorities.
     """
     weights = np.full(instance.size + 1, absence_price)
     if instance.optional is not None:
         weights[instance.optional] = 0.0
     if instance.priorities is not None:
-        given = ~np.isnan(instance.priorities)
-        ranks, places = np.unique(instance.priorities[given], return_inverse=True)
-        base = min(instance.size + 1.0, _HIGHEST_WEIGHT ** (1 / max(1, len(ranks) - 1)))
-        weights[given] = absence_price * base**places
+        steps, places = _rank_priorities(instance)
+        below = steps - places
+        weights[~np.isnan(instance.priorities)] = absence_price / _step_between_priorities(instance, steps) ** below
     return weights
+
+
+def _rank_priorities(instance: Instance) -> tuple[int, NDArray[np.intp]]:
+    """How many different priorities there are, and how many are lower than that of each customer who has one."""
+    if instance.priorities is None:
+        return 0, np.zeros(0, dtype=np.intp)
+    ranks, places = np.unique(instance.priorities[~np.isnan(instance.priorities)], return_inverse=True)
+    return len(ranks), places
+
+
+def _step_between_priorities(instance: Instance, steps: int) -> float:
+    """How many times more a priority counts than the next lower one."""
+    return min(instance.size + 1.0, float(_HIGHEST_WEIGHT ** (1 / max(1, steps))))

@@ -16,7 +16,7 @@ from dynaroute.problem.fleet import TOLERANCE
 from dynaroute.problem.instance import Instance
 from dynaroute.search.core.problem import SearchProblem, list_matrix_rows, list_nearest
 from dynaroute.search.rules import name_rules_code
-from dynaroute.search.with_limits.bounds import bound_price
+from dynaroute.search.with_limits.bounds import bound_price, raise_for_priorities
 from dynaroute.search.with_limits.reading import find_end_nodes, list_sites, read_day, read_rules
 from dynaroute.search.with_limits.rules import FORBIDDEN, OFF, ON, PICKUP, Kinds
 
@@ -262,6 +262,7 @@ def price_absence(instance: Instance, vehicles_first: bool) -> tuple[float, floa
     """The prices of a customer that is not served, and of a vehicle.
 
     If vehicles come first, a vehicle costs more than any difference in length, and a customer more than all vehicles.
+    The customer is one who must be served.
     """
     customers = np.arange(1, instance.size + 1)
     if instance.rules:
@@ -269,7 +270,7 @@ def price_absence(instance: Instance, vehicles_first: bool) -> tuple[float, floa
     else:
         bound = 2 * float((instance.leg_lengths(0, customers) + instance.leg_lengths(customers, 0)).sum()) + 1.0
     vehicle = bound if vehicles_first else 0.0
-    return bound + instance.size * vehicle, vehicle
+    return raise_for_priorities(instance, bound + instance.size * vehicle), vehicle
 
 
 def _list_kinds(instance: Instance) -> Kinds:

@@ -127,12 +127,14 @@ class SolveResponse(ResponseSchema):
     violations: list[ViolationSchema] | None = Field(
         default=None, description="With limits: what is wrong with the best plan found in time."
     )
-    length: float | None = Field(default=None, description="With vehicles or limits: total length.")
+    length: float | None = Field(default=None, description="Total length.")
     hours: float | None = Field(default=None, description="Hours from departure to end, of all routes together.")
     money: float | None = Field(default=None, description="What the plan costs, if anything has a price.")
-    left_out: list[LeftOutSchema] | None = Field(default=None, description="Customers on no route, with the reasons.")
+    left_out: list[LeftOutSchema] | None = Field(
+        default=None, description="Customers on no route, with a reason for each vehicle."
+    )
     breaks: list[list[BreakSchema]] | None = Field(default=None, description="Breaks, a list per route.")
-    trips: list[int] | None = Field(default=None, description="With reloads: the number of trips of each route.")
+    trips: list[int] | None = Field(default=None, description="Number of trips of each route.")
 
 
 class ImprovementSchema(ResponseSchema):
