@@ -44,7 +44,7 @@ def test_import_loads_no_heavy_library() -> None:
 SETTLED = """
 dynaroute: read read_set write solve check Instance Solution Policy Result InstanceBatch RouteBatch
 dynaroute.batch: InstanceBatch RouteBatch
-dynaroute.construct: construct log_probabilities Greedy Sampling MultiStart Augmented
+dynaroute.construct: construct log_probabilities Greedy Sampling MultiStart Beam SGBS Augmented resume
 dynaroute.construct.build: construct_once
 dynaroute.construct.choose: MostLikely
 dynaroute.distributions: draw_published_set

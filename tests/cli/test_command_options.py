@@ -31,7 +31,7 @@ def test_every_option_of_solving_is_one_of_the_command(command: Any, missing: se
         (("--iterations", "0"), ("field --iterations: ",)),
         (("--target", "inf"), ("field --target: ",)),
         (("--improve", "2opt", "--time-limit", "2"), ("field --time-limit: ", "use --improve search.")),
-        (("--samples", "4"), ("field --samples: ", "Use --decode sample or multistart.")),
+        (("--samples", "4"), ("field --samples: ", "Use --decode sample, multistart, beam or sgbs.")),
         (("--decode", "greedy", "--samples", "4"), ("field --samples: ",)),
         (("--decode", "multistart", "--temperature", "2"), ("field --temperature: ", "Use --decode sample.")),
         (("--decode", "sample", "--temperature", "0"), ("field --temperature: ", "from 1e-06 to 1e+06")),

@@ -14,12 +14,12 @@ from policies import SMALL_AM, SMALL_AMD, draw_batch, draw_instances, make_polic
 from strategies import instances
 
 from dynaroute.batch import InstanceBatch, RouteBatch
-from dynaroute.construct import Augmented, Greedy, MultiStart, Sampling, Strategy, construct
+from dynaroute.construct import SGBS, Augmented, Beam, Greedy, MultiStart, Sampling, Strategy, construct
 from dynaroute.model import Policy, PolicyConfig
 from dynaroute.problem.instance import LARGEST_INTEGER, Instance
 from dynaroute.problem.solution import check
 
-PLAIN: list[Strategy] = [Greedy(), Sampling(3), Sampling(2, 0.1), Sampling(2, 20.0), MultiStart(3)]
+PLAIN: list[Strategy] = [Greedy(), Sampling(3), Sampling(2, 0.1), Sampling(2, 20.0), MultiStart(3), Beam(3), SGBS(2, 2)]
 STRATEGIES: list[Strategy] = [*PLAIN, *map(Augmented, PLAIN)]
 
 fewer_examples = settings(max_examples=settings().max_examples // 2)  # of a test for each kind of policy

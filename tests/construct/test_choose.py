@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from torch import Tensor
 
 from dynaroute.base.errors import OptionError
 from dynaroute.batch import InstanceBatch, RouteBatch
-from dynaroute.construct import Augmented, Greedy, MultiStart, Sampling
+from dynaroute.construct import SGBS, Augmented, Beam, Greedy, MultiStart, Sampling
 from dynaroute.construct.choose import (
     SYMMETRIES,
     Follow,
@@ -213,8 +214,8 @@ def test_attempts_are_counted() -> None:
 
 
 @pytest.mark.parametrize("count", [0, -1, 1.5, "3", None])
-@pytest.mark.parametrize("kind", [Sampling, MultiStart])
-def test_a_number_of_attempts_that_is_none_is_refused(kind: type[Sampling] | type[MultiStart], count: Any) -> None:
+@pytest.mark.parametrize("kind", [Sampling, MultiStart, Beam, SGBS, SGBS.of])
+def test_a_number_of_attempts_that_is_none_is_refused(kind: Callable[[Any], Any], count: Any) -> None:
     with pytest.raises(OptionError) as caught:
         kind(count)
     assert caught.value.remedy

@@ -10,7 +10,7 @@ from policies import draw_instances, make_policy
 
 from dynaroute.base.stopping import Stopping
 from dynaroute.batch import InstanceBatch
-from dynaroute.construct import Augmented, Greedy, MultiStart, Sampling, Strategy, construct
+from dynaroute.construct import SGBS, Augmented, Beam, Greedy, MultiStart, Sampling, Strategy, construct
 from dynaroute.problem.solution import Solution, check
 from dynaroute.solving.in_time import RoutesInTime, build_in_time
 
@@ -22,7 +22,9 @@ def count_down(calls: int) -> Callable[[], bool]:
 
 
 @pytest.mark.parametrize(
-    "strategy", [Greedy(), Augmented(Greedy()), Sampling(20), MultiStart(11), Augmented(Sampling(3))], ids=str
+    "strategy",
+    [Greedy(), Augmented(Greedy()), Sampling(20), MultiStart(11), Augmented(Sampling(3)), Beam(2), SGBS(1, 2)],
+    ids=str,
 )
 def test_with_time_enough_the_routes_are_those_without_a_clock(strategy: Strategy) -> None:
     (instance,) = draw_instances(14)
@@ -42,10 +44,11 @@ def test_without_time_nothing_is_built() -> None:
     assert built == RoutesInTime(None, 0)
 
 
-def test_attempts_are_given_up_midway() -> None:
+@pytest.mark.parametrize("strategy", [Greedy(), Beam(2), SGBS(1, 2)], ids=str)
+def test_attempts_are_given_up_midway(strategy: Strategy) -> None:
     (instance,) = draw_instances(9)
 
-    built = build_in_time(make_policy(), instance, Greedy(), 0, Stopping(is_cancelled=count_down(4)))
+    built = build_in_time(make_policy(), instance, strategy, 0, Stopping(is_cancelled=count_down(4)))
 
     assert built == RoutesInTime(None, 0)
 

@@ -53,7 +53,7 @@ ROUTES = Solution(((1, 2), (3,)))
         ("target", {"target": 10**400}),
         ("threads", {"threads": 0}),
         ("threads", {"threads": 1.5}),
-        ("decode", {"decode": "beam"}),
+        ("decode", {"decode": "widest"}),
         ("seed", {"seed": -1}),
         ("seed", {"seed": 2**63}),
         ("seed", {"seed": True}),

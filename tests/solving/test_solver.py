@@ -331,7 +331,7 @@ def test_a_seed_may_be_a_whole_number_of_numpy() -> None:
 @pytest.mark.parametrize(
     ("field", "settings"),
     [
-        ("decode", {"decode": "beam"}),
+        ("decode", {"decode": "widest"}),
         ("samples", {"decode": "sample", "samples": 0}),
         ("samples", {"decode": "sample", "samples": 2.5}),
         ("samples", {"decode": "multistart", "samples": -3}),

@@ -4,8 +4,20 @@ Begin with `build`. `eager` runs on any device, `fused` by kernels; both build t
 `batch`, `kernels` and `model`.
 """
 
+from dynaroute.construct.branching import SGBS, Beam
 from dynaroute.construct.build import construct
 from dynaroute.construct.choose import Augmented, Greedy, MultiStart, Sampling, Strategy
-from dynaroute.construct.eager import log_probabilities
+from dynaroute.construct.eager import log_probabilities, resume
 
-__all__ = ["Augmented", "Greedy", "MultiStart", "Sampling", "Strategy", "construct", "log_probabilities"]
+__all__ = [
+    "SGBS",
+    "Augmented",
+    "Beam",
+    "Greedy",
+    "MultiStart",
+    "Sampling",
+    "Strategy",
+    "construct",
+    "log_probabilities",
+    "resume",
+]

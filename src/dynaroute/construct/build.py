@@ -11,7 +11,7 @@ from torch import Tensor
 from dynaroute.base.errors import ModelError, UnsupportedError
 from dynaroute.batch import InstanceBatch, RouteBatch
 from dynaroute.batch.rules import RULE_WORDS
-from dynaroute.construct.choose import Chooser, MostLikely, Strategy
+from dynaroute.construct.choose import Chooser, MostLikely, SolutionBuilder, Strategy
 from dynaroute.construct.eager import construct_eagerly
 from dynaroute.construct.fused import construct_fused, is_supported
 from dynaroute.construct.windows import LARGEST_WHOLE, construct_in_windows
@@ -85,7 +85,7 @@ def _construct_whole(
     # similar sizes together need the least padding
     order = batch.sizes.argsort(stable=True)
     fitting = _Fitting.of(policy)
-    for rows in _chunks(batch.sizes[order], fitting, strategy.attempts):
+    for rows in _chunks(batch.sizes[order], fitting, strategy.attempts * strategy.held):
         chosen = order[rows]
         best_here = _construct_best(policy, batch[chosen].to(policy.device), strategy, seed, fitting)
         best = best.with_rows(chosen, best_here)
@@ -94,7 +94,7 @@ def _construct_whole(
     return best
 
 
-def construct_once(policy: Policy, batch: InstanceBatch, chooser: Chooser) -> RouteBatch:
+def construct_once(policy: Policy, batch: InstanceBatch, chooser: Chooser | SolutionBuilder) -> RouteBatch:
     """Build one solution per instance, with kernels if possible, else step by step.
 
     Parameters
@@ -113,6 +113,8 @@ def construct_once(policy: Policy, batch: InstanceBatch, chooser: Chooser) -> Ro
             "Give its encoder an embedding with more columns, or remove the features.",
         )
     refuse_unknown_rules(policy, batch)
+    if isinstance(chooser, SolutionBuilder):
+        return chooser.build(policy, batch)
     if kernels_run_on(policy.device) and is_supported(policy, chooser):
         return construct_fused(policy, batch, chooser)
     return construct_eagerly(policy, batch, chooser)
@@ -139,7 +141,7 @@ def _construct_best(
     policy: Policy, batch: InstanceBatch, strategy: Strategy, seed: int, fitting: _Fitting
 ) -> RouteBatch:
     count = len(batch)
-    at_once = max(1, fitting.count(batch.nodes) // count)
+    at_once = max(1, fitting.count(batch.nodes) // (count * strategy.held))
     best = RouteBatch.unvisited(batch)
     best_length = torch.full((count,), torch.inf, dtype=batch.coordinates.dtype, device=batch.device)
     for first in range(0, strategy.attempts, at_once):

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
-from typing import NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 import torch
 from torch import Tensor
 
-from dynaroute.base.errors import OptionError
+from dynaroute.base.errors import OptionError, SolutionError
 from dynaroute.batch import InstanceBatch, RouteBatch
+
+if TYPE_CHECKING:
+    from dynaroute.model.policy import Policy
 
 
 class StepInfo(NamedTuple):
@@ -42,6 +46,19 @@ class Chooser(Protocol):
 
     def __call__(self, logits: Tensor, info: StepInfo) -> Tensor:
         """Choose (P,) slots from (P, M) logits, never one with minus infinity."""
+        ...
+
+
+@runtime_checkable
+class SolutionBuilder(Protocol):
+    """Builds whole solutions with a policy, where choosing a slot at a time is not enough."""
+
+    def build(self, policy: Policy, batch: InstanceBatch) -> RouteBatch:
+        """Build one solution per instance, on the policy's device."""
+        ...
+
+    def watched(self, watch: Callable[[], None]) -> SolutionBuilder:
+        """Return one that calls a function before every step; it may raise."""
         ...
 
 
@@ -119,6 +136,68 @@ class Follow:
         on_route = self.routes.route[rows, info.nodes] == info.route[:, None]  # (P, M)
         is_next = on_route & (self.routes.position[rows, info.nodes] == info.position[:, None])
         return is_next.int().argmax(1)  # 0, the depot, if no customer is next
+
+
+class Start(NamedTuple):
+    """Where P trajectories leave the depot.
+
+    Attributes
+    ----------
+    is_open
+        (P, M) customers still to visit.
+    step, route
+        (P,) int64, as in `StepInfo`.
+    """
+
+    is_open: Tensor
+    step: Tensor
+    route: Tensor
+
+    @classmethod
+    def of(cls, batch: InstanceBatch) -> Start:
+        """Begin at the depot with every customer."""
+        none = torch.zeros_like(batch.sizes)
+        return cls(batch.is_customer, none, none)
+
+
+@dataclass(frozen=True, eq=False)
+class Resume:
+    """Follow partial solutions to their end, then go on with another chooser.
+
+    Attributes
+    ----------
+    known
+        Routes of some customers, numbered from 0 without a gap; the others are in no route.
+    is_back
+        (B,) whether the vehicle of the last known route is back at the depot; else it goes on.
+    then
+        The chooser for all that is not known.
+    """
+
+    known: RouteBatch
+    is_back: Tensor
+    then: Chooser
+
+    def __call__(self, logits: Tensor, info: StepInfo) -> Tensor:
+        """Return the next known stop, the depot after a whole route, or the other chooser's slot."""
+        at_depot = info.position == 0
+        following = Follow(self.known)(logits, info)  # (P,)
+        is_whole = info.route < self._count_whole()[info.trajectory]
+        is_known = (following > 0) | (is_whole & ~at_depot)
+        if bool((is_known & logits.gather(1, following[:, None]).squeeze(1).isneginf()).any()):
+            message = "a known route is more than its vehicle can do."
+            raise SolutionError.about("known", message, "dynaroute check lists what is wrong.")
+        return torch.where(is_known, following, self.then(logits, info))
+
+    def start(self, encodes_anew: bool) -> Start:
+        """Begin after all whole routes if the remaining customers are encoded anew, and otherwise with the first."""
+        whole = self._count_whole() * encodes_anew  # (B,)
+        is_done = (self.known.route >= 0) & (self.known.route < whole[:, None])  # (B, M)
+        return Start(~is_done, is_done.sum(1) + whole, whole)
+
+    def _count_whole(self) -> Tensor:
+        """(B,) routes whose vehicle is back."""
+        return (self.known.route.amax(1).long() + self.is_back.long()).clamp(min=0)
 
 
 Words = TypeVar("Words", int, Tensor)
@@ -208,21 +287,25 @@ class Strategy(Protocol):
         """Number of solutions built per instance."""
         ...
 
+    @property
+    def held(self) -> int:
+        """Number of partial solutions that an attempt holds at once."""
+        ...
+
     def place(self, batch: InstanceBatch, attempt: Tensor) -> InstanceBatch:
         """Return the instances as the policy sees them in these (B,) attempts."""
         ...
 
-    def chooser(self, batch: InstanceBatch, attempt: Tensor, seed: int) -> Chooser:
+    def chooser(self, batch: InstanceBatch, attempt: Tensor, seed: int) -> Chooser | SolutionBuilder:
         """Return the chooser for these (B,) attempts at instances from `place`."""
         ...
 
 
-@dataclass(frozen=True)
-class Greedy:
-    """Greedy decoding: one attempt, taking the most probable node at every step."""
+class _AsGiven:
+    """Attempts at instances as they are, one solution at a time."""
 
     @property
-    def attempts(self) -> int:
+    def held(self) -> int:
         """One."""
         return 1
 
@@ -230,13 +313,23 @@ class Greedy:
         """Return them unchanged."""
         return batch
 
+
+@dataclass(frozen=True)
+class Greedy(_AsGiven):
+    """Greedy decoding: one attempt, taking the most probable node at every step."""
+
+    @property
+    def attempts(self) -> int:
+        """One."""
+        return 1
+
     def chooser(self, batch: InstanceBatch, attempt: Tensor, seed: int) -> Chooser:
         """Greedy."""
         return MostLikely()
 
 
 @dataclass(frozen=True)
-class Sampling:
+class Sampling(_AsGiven):
     """Sampling from the policy. The first k samples are the same for any larger number of samples.
 
     Attributes
@@ -251,7 +344,7 @@ class Sampling:
     temperature: float = 1.0
 
     def __post_init__(self) -> None:
-        _refuse_below_one("samples", self.samples)
+        refuse_below_one("samples", self.samples)
         if not isinstance(self.temperature, Real) or not 1 / _HOTTEST <= self.temperature <= _HOTTEST:
             raise OptionError.about(
                 "temperature",
@@ -264,17 +357,13 @@ class Sampling:
         """The number of samples."""
         return self.samples
 
-    def place(self, batch: InstanceBatch, attempt: Tensor) -> InstanceBatch:
-        """Return them unchanged."""
-        return batch
-
     def chooser(self, batch: InstanceBatch, attempt: Tensor, seed: int) -> Chooser:
         """Sample, with a separate random stream per attempt."""
         return Sample(make_stream_keys(seed, batch.keys, attempt), self.temperature)
 
 
 @dataclass(frozen=True)
-class MultiStart:
+class MultiStart(_AsGiven):
     """Greedy decoding from k distinct first customers, the nearest to the depot.
 
     Attributes
@@ -286,16 +375,12 @@ class MultiStart:
     starts: int = 16
 
     def __post_init__(self) -> None:
-        _refuse_below_one("starts", self.starts)
+        refuse_below_one("starts", self.starts)
 
     @property
     def attempts(self) -> int:
         """The number of starts."""
         return self.starts
-
-    def place(self, batch: InstanceBatch, attempt: Tensor) -> InstanceBatch:
-        """Return them unchanged."""
-        return batch
 
     def chooser(self, batch: InstanceBatch, attempt: Tensor, seed: int) -> Chooser:
         """Force the first customer, then decode greedily."""
@@ -325,6 +410,11 @@ class Augmented:
         """Eight times those of the other strategy."""
         return SYMMETRIES * self.strategy.attempts
 
+    @property
+    def held(self) -> int:
+        """Those of the other strategy."""
+        return self.strategy.held
+
     def place(self, batch: InstanceBatch, attempt: Tensor) -> InstanceBatch:
         """Turn and mirror the instances; each orientation has its own random streams."""
         inner = self.strategy.place(batch, attempt // SYMMETRIES)
@@ -333,7 +423,7 @@ class Augmented:
         # orientation 0 keeps the streams of the plain strategy
         return replace(turned, keys=inner.keys ^ (orientation << 59))
 
-    def chooser(self, batch: InstanceBatch, attempt: Tensor, seed: int) -> Chooser:
+    def chooser(self, batch: InstanceBatch, attempt: Tensor, seed: int) -> Chooser | SolutionBuilder:
         """Return the other strategy's chooser."""
         return self.strategy.chooser(batch, attempt // SYMMETRIES, seed)
 
@@ -356,6 +446,7 @@ def reflect(locations: Tensor, symmetry: Tensor) -> Tensor:
     return torch.stack([torch.where(swap, y, x), torch.where(swap, x, y)], -1)
 
 
-def _refuse_below_one(field: str, value: int) -> None:
+def refuse_below_one(field: str, value: int) -> None:
+    """Raise if a number of attempts is none."""
     if not isinstance(value, Integral) or value < 1:
         raise OptionError.about(field, f"{field} is {value!r}.", "Give a whole number above 0.")

@@ -8,13 +8,14 @@ encoded; then every vehicle drives until it is back.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from copy import copy
 from typing import NamedTuple, TypeAlias
 
 import torch
 from torch import Tensor
 
 from dynaroute.batch import InstanceBatch, RouteBatch
-from dynaroute.construct.choose import Chooser, Follow, StepInfo, scramble
+from dynaroute.construct.choose import Chooser, Follow, MostLikely, Resume, Start, StepInfo, scramble
 from dynaroute.model.encoder import Packing
 from dynaroute.model.policy import Left, Memory, Policy
 from dynaroute.model.rules import SegmentRules
@@ -56,14 +57,41 @@ def construct_eagerly(policy: Policy, batch: InstanceBatch, chooser: Chooser) ->
         for info, _, chosen, _ in decide(policy, batch, chooser):
             node = info.nodes.gather(1, chosen[:, None]).squeeze(1)  # (P,)
             visits.append((info.trajectory, node, info.route, info.position))
+    routes = chooser.known if isinstance(chooser, Resume) else RouteBatch.unvisited(batch)
+    if not visits:
+        return routes
     # written all at once, because thousands of small indexed writes would cost more than the policy
     trajectory, node, route, position = (torch.cat(parts) for parts in zip(*visits, strict=True))  # (steps x P,) each
     is_customer = node > 0
     place = (trajectory[is_customer], node[is_customer])
-    routes = RouteBatch.unvisited(batch)
-    routes.route[place] = route[is_customer].int()
-    routes.position[place] = position[is_customer].int()
-    return routes
+    return RouteBatch(
+        routes.route.index_put(place, route[is_customer].int()),
+        routes.position.index_put(place, position[is_customer].int()),
+    )
+
+
+def resume(
+    policy: Policy, batch: InstanceBatch, known: RouteBatch, is_back: Tensor, then: Chooser | None = None
+) -> RouteBatch:
+    """Build on from partial solutions, with plain operations.
+
+    Parameters
+    ----------
+    policy, batch
+        As for `construct`, on one device.
+    known
+        Feasible routes of some customers, numbered from 0 without a gap; the others have route -1.
+    is_back
+        (B,) whether the vehicle of each last known route is back at the depot; else it goes on.
+    then
+        How further nodes are chosen; the most probable ones if None.
+
+    Raises
+    ------
+    SolutionError
+        If a known route is more than its vehicle can do.
+    """
+    return construct_eagerly(policy, batch, Resume(known, is_back, MostLikely() if then is None else then))
 
 
 def log_probabilities(policy: Policy, batch: InstanceBatch, routes: RouteBatch) -> Tensor:
@@ -113,83 +141,103 @@ def decide(policy: Policy, batch: InstanceBatch, chooser: Chooser, begin: Begin 
     """
     begin = policy.begin if begin is None else begin
     folded = policy.fold()
-    is_open = batch.is_customer  # (B, M)
-    steps = torch.zeros(len(batch), dtype=torch.int64, device=batch.device)
-    routes = torch.zeros_like(steps)
+    start = Start.of(batch) if not isinstance(chooser, Resume) else chooser.start(policy.encodes_anew)
+    is_open, steps, routes = start.is_open & batch.is_customer, start.step, start.route  # (B, M), (B,), (B,)
     while True:
         unfinished = is_open.any(1).nonzero().squeeze(1)  # (P,)
         if not len(unfinished):
             return
-        drive = _RouteSteps(policy, begin, batch, folded, unfinished, is_open, steps, routes)
+        left = Start(is_open[unfinished], steps[unfinished], routes[unfinished])
+        drive = Drive(policy, begin, batch, folded, unfinished, left)
         yield from drive.decide(chooser)
-        is_open, steps, routes = drive.finish(is_open, steps, routes)
+        now = drive.finish(batch.nodes)
+        is_open = is_open.index_copy(0, unfinished, now.is_open)
+        steps = steps.index_copy(0, unfinished, now.step)
+        routes = routes.index_copy(0, unfinished, now.route)
 
 
-class _RouteSteps:
-    """From one encoding to the next: one route per unfinished instance, or all routes if nothing is re-encoded."""
+class Drive:
+    """From one encoding to the next: one route per vehicle, or all its routes if nothing is re-encoded.
+
+    Attributes
+    ----------
+    trajectory, step, route, position
+        (P,) int64, as in `StepInfo`.
+    state
+        Of the vehicles.
+    """
 
     def __init__(
-        self,
-        policy: Policy,
-        begin: Begin,
-        batch: InstanceBatch,
-        folded: Tensor,
-        unfinished: Tensor,
-        is_open: Tensor,
-        steps: Tensor,
-        routes: Tensor,
+        self, policy: Policy, begin: Begin, batch: InstanceBatch, folded: Tensor, trajectory: Tensor, start: Start
     ) -> None:
         self.policy = policy
-        self.trajectory = unfinished  # (P,)
-        self.step, self.route = steps[unfinished], routes[unfinished]  # (P,) each
-        is_left = is_open[unfinished]  # (P, B's M)
+        self.trajectory, self.step, self.route = trajectory, start.step, start.route  # (P,) each
+        self.position = torch.zeros_like(trajectory)
+        is_left = start.is_open.clone()  # (P, B's M)
         is_left[:, 0] = True
-        someone, state = _find_states(batch.keys[unfinished], is_left)  # (S,), (P,)
+        someone, state = _find_states(batch.keys[trajectory], is_left)  # (S,), (P,)
         is_left = is_left[someone]  # (S, B's M)
         lengths = is_left.sum(1)  # (S,)
         packing = Packing(lengths, int(lengths.max()))
         row, node = is_left.nonzero().unbind(1)  # (T,) each
-        trajectory = unfinished[someone][row]  # (T,)
-        memory = begin(Left(batch.features(trajectory, node, policy.dtype), node == 0, packing), folded)
+        owner = trajectory[someone][row]  # (T,)
+        memory = begin(Left(batch.features(owner, node, policy.dtype), node == 0, packing), folded)
         self.memory = memory if len(someone) == len(state) else memory.take(state)
         self.nodes = packing.pad(node)[state]  # (P, M)
-        demands = packing.pad(batch.demands[trajectory, node])[state]  # (P, M)
-        capacity = batch.capacity[unfinished]  # (P,)
+        demands = packing.pad(batch.demands[owner, node])[state]  # (P, M)
+        capacity = batch.capacity[trajectory]  # (P,)
         rules = None
         if batch.rules is not None:
             rules = SegmentRules.of(
-                batch.rules, unfinished, self.nodes, demands, capacity, lengths[state], policy.dtype
+                batch.rules, trajectory, self.nodes, demands, capacity, lengths[state], policy.dtype
             )
         self.state = RouteState.at_depot(demands, capacity, self.nodes > 0, rules)
 
     def decide(self, chooser: Chooser) -> Iterator[Decision]:
         """Step until every vehicle is back for good."""
-        depot = torch.zeros_like(self.step)  # also the first position of a route
-        position = depot
+        depot = torch.zeros_like(self.step)
         is_driving = torch.ones_like(self.step, dtype=torch.bool)
         while bool(is_driving.any()):
-            info = StepInfo(self.trajectory, self.step, self.route, position, self.nodes)
-            logits = self.policy.logits(self.memory, self.state)  # (P, M)
+            info, logits = self.look()
             chosen = torch.where(is_driving, chooser(logits, info), depot)  # (P,)
             yield Decision(info, logits, chosen, is_driving)
-            self.memory = self.policy.advance(self.memory, self.state, chosen)
-            self.state = self.state.update(chosen)
-            is_back = chosen == 0
-            self.step = self.step + is_driving
-            self.route = self.route + (is_driving & is_back)
-            position = torch.where(is_back, depot, position + 1)
-            # a policy that re-encodes waits for that; others go on with their embeddings
-            is_driving = is_driving & ~(is_back if self.policy.encodes_anew else is_back & self.state.is_done)
+            self.move(chosen, is_driving)
+            is_driving = is_driving & ~self.is_back(chosen)
 
-    def finish(self, is_open: Tensor, steps: Tensor, routes: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Return open customers, steps and routes of the whole batch."""
-        left = torch.zeros_like(is_open[self.trajectory]).scatter(1, self.nodes, self.state.is_open)
-        left[:, 0] = False
-        return (
-            is_open.index_copy(0, self.trajectory, left),
-            steps.index_copy(0, self.trajectory, self.step),
-            routes.index_copy(0, self.trajectory, self.route),
+    def look(self) -> tuple[StepInfo, Tensor]:
+        """Where the vehicles are, and their (P, M) logits."""
+        info = StepInfo(self.trajectory, self.step, self.route, self.position, self.nodes)
+        return info, self.policy.logits(self.memory, self.state)
+
+    def move(self, chosen: Tensor, is_driving: Tensor) -> None:
+        """Move every vehicle to its (P,) chosen slot; those that do not drive wait at the depot."""
+        self.memory = self.policy.advance(self.memory, self.state, chosen)
+        self.state = self.state.update(chosen)
+        is_depot = chosen == 0
+        self.step = self.step + is_driving
+        self.route = self.route + (is_driving & is_depot)
+        self.position = torch.where(is_depot, 0, self.position + 1)
+
+    def is_back(self, chosen: Tensor) -> Tensor:
+        """(P,) whether vehicles that have just moved are back for good, or until they are encoded again."""
+        is_depot = chosen == 0
+        return is_depot if self.policy.encodes_anew else is_depot & self.state.is_done
+
+    def take(self, rows: Tensor) -> Drive:
+        """Select the (Q,) vehicles in `rows`, which may repeat: several continuations of one state."""
+        taken = copy(self)
+        taken.memory, taken.state = self.memory.take(rows), self.state.take(rows)
+        taken.trajectory, taken.step, taken.route, taken.position, taken.nodes = (
+            part[rows] for part in (self.trajectory, self.step, self.route, self.position, self.nodes)
         )
+        return taken
+
+    def finish(self, nodes: int) -> Start:
+        """Return where the vehicles start next, of batches of this many nodes."""
+        left = torch.zeros(len(self.nodes), nodes, dtype=torch.bool, device=self.nodes.device)
+        left = left.scatter(1, self.nodes, self.state.is_open)
+        left[:, 0] = False
+        return Start(left, self.step, self.route)
 
 
 def _find_states(keys: Tensor, is_left: Tensor) -> tuple[Tensor, Tensor]:

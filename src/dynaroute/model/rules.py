@@ -55,6 +55,10 @@ class RouteProgress(NamedTuple):
     driven: Tensor
     has_collected: Tensor
 
+    def take(self, rows: Tensor) -> RouteProgress:
+        """Select the (Q,) vehicles in `rows`, which may repeat."""
+        return RouteProgress(*(part[rows] for part in self))
+
 
 class Outlook(NamedTuple):
     """What P vehicles see in each of S steps of M nodes.
@@ -72,6 +76,10 @@ class Outlook(NamedTuple):
     feasible: Tensor
     states: Tensor
     moves: Tensor
+
+    def take(self, rows: Tensor) -> Outlook:
+        """Select the (Q,) vehicles in `rows`, which may repeat."""
+        return Outlook(*(part[rows] for part in self))
 
 
 class Stops(NamedTuple):
@@ -204,6 +212,11 @@ class SegmentRules(NamedTuple):
         )
         stops = Stops(demands.long(), pickup, early, late, service, home, way_home, is_customer)
         return cls(batch, row, nodes, stops, facts)
+
+    def take(self, rows: Tensor) -> SegmentRules:
+        """Select the (Q,) segments in `rows`, which may repeat."""
+        stops, facts = Stops(*(part[rows] for part in self.stops)), Facts(*(part[rows] for part in self.facts))
+        return SegmentRules(self.batch, self.row[rows], self.nodes[rows], stops, facts)
 
     def begin(self) -> RouteProgress:
         """Begin routes at the depot: one step each."""

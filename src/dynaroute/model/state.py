@@ -87,6 +87,12 @@ class RouteState(NamedTuple):
         state = cls(demands, capacity, capacity, previous, is_open, ~is_open.any(1), rules)
         return state if rules is None else state._at(rules.begin(), previous)
 
+    def take(self, rows: Tensor) -> RouteState:
+        """Select the (Q,) vehicles in `rows`, which may repeat."""
+        demands, capacity, remaining, previous, is_open, is_done = (part[rows] for part in self[:6])
+        rules, progress, outlook = (None if part is None else part.take(rows) for part in self[6:])
+        return RouteState(demands, capacity, remaining, previous, is_open, is_done, rules, progress, outlook)
+
     def feasible(self) -> Tensor:
         """(P, M) where each vehicle may go. It may stay at the depot only when it is done."""
         is_open = self.is_open if self.outlook is None else self.is_open & self.outlook.feasible.squeeze(1)

@@ -135,13 +135,15 @@ def _move(policy: Policy, device: str) -> Policy:
 
 def make_strategy(options: SolveOptions) -> Strategy:
     """Make the strategy described by the options."""
-    from dynaroute.construct import Augmented, Greedy, MultiStart, Sampling
+    from dynaroute.construct import SGBS, Augmented, Beam, Greedy, MultiStart, Sampling
 
     decoding = options.decoding
     strategies: dict[Decode, Callable[[], Strategy]] = {
         "greedy": Greedy,
         "sample": lambda: Sampling(decoding.samples, decoding.temperature),
         "multistart": lambda: MultiStart(decoding.samples),
+        "beam": lambda: Beam(decoding.samples),
+        "sgbs": lambda: SGBS.of(decoding.samples),
     }
     strategy = strategies[decoding.decode]()
     return Augmented(strategy) if decoding.augment else strategy

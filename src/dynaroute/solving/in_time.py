@@ -14,6 +14,7 @@ import torch
 from dynaroute.base.stopping import OutOfTimeError, Stopping
 from dynaroute.batch import InstanceBatch
 from dynaroute.construct import Strategy, construct
+from dynaroute.construct.choose import SolutionBuilder
 from dynaroute.problem.instance import Instance
 from dynaroute.problem.solution import Solution
 
@@ -136,15 +137,24 @@ class _TimedAttempts:
     attempts: int
     stopping: Stopping
 
+    @property
+    def held(self) -> int:
+        return self.strategy.held
+
     def place(self, batch: InstanceBatch, attempt: Tensor) -> InstanceBatch:
         return self.strategy.place(batch, attempt + self.first)
 
-    def chooser(self, batch: InstanceBatch, attempt: Tensor, seed: int) -> Chooser:
-        if self.stopping.is_time_up():
-            raise OutOfTimeError
+    def chooser(self, batch: InstanceBatch, attempt: Tensor, seed: int) -> Chooser | SolutionBuilder:
+        self._refuse_if_late()
         choose = self.strategy.chooser(batch, attempt + self.first, seed)
+        if isinstance(choose, SolutionBuilder):
+            return choose.watched(self._refuse_if_late)
         # kernels on a GPU only support our own choosers, but there an attempt takes no time
         return choose if batch.device.type != "cpu" else _TimedChooser(choose, self.stopping)
+
+    def _refuse_if_late(self) -> None:
+        if self.stopping.is_time_up():
+            raise OutOfTimeError
 
 
 @dataclass(frozen=True, eq=False)

@@ -74,7 +74,7 @@ def _is_number(value: object, entry: Field[Any]) -> bool:
     return is_finite_number(value)
 
 
-Decode = Literal["greedy", "sample", "multistart"]
+Decode = Literal["greedy", "sample", "multistart", "beam", "sgbs"]
 Improve = Literal["none", "2opt", "local", "search"]
 
 USUAL_TIME_LIMIT = 10.0  # seconds of a search without a limit
@@ -159,9 +159,10 @@ class SolveOptions:
         that pays.
         "savings": no policy. Otherwise a shipped model's name, a folder, or a `Policy`.
     decode
-        How the policy chooses nodes: "greedy" (default), "sample" or "multistart".
+        How the policy chooses nodes: "greedy" (default), "sample", "multistart", "beam" or "sgbs".
     samples
-        Number of samples, or of first customers for multistart; 16 by default.
+        Number of samples, of first customers for multistart, of partial solutions that beam keeps, or of completions
+        that sgbs tries at each depot visit; 16 by default.
     temperature
         Temperature of sampling; 1 by default.
     augment
@@ -205,13 +206,14 @@ class SolveOptions:
     )
     decode: Decode | None = _on_policy(
         "greedy: always the likeliest next stop (the default). sample: the best of K samples. multistart: the best of "
-        "K first customers.",
+        "K first customers. beam: beam search that keeps K partial solutions. sgbs: simulation-guided beam search, "
+        "with K completions at each depot visit.",
         choices=get_args(Decode),
         noun="decoding",
         metavar="HOW",
     )
     samples: int | None = _on_policy(
-        "Number of samples, or of first customers for multistart; 16 by default.",
+        "Number of samples, first customers, or partial solutions (K of --decode); 16 by default.",
         metavar="K",
         least=1,
         expected="a whole number above 0",
@@ -298,7 +300,7 @@ class SolveOptions:
                 )
         if self.samples is not None and self.decode in (None, "greedy"):
             raise OptionError.about(
-                "samples", "greedy decoding builds one solution.", "Use decode sample or multistart."
+                "samples", "greedy decoding builds one solution.", "Use decode sample, multistart, beam or sgbs."
             )
         if self.temperature is not None and self.decode != "sample":
             raise OptionError.about("temperature", "the temperature only applies to samples.", "Use decode sample.")

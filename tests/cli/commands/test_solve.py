@@ -299,7 +299,7 @@ def test_options_that_the_solver_refuses_are_one_sentence(
     assert_refused(result, options[-2].removeprefix("--"))
 
 
-@pytest.mark.parametrize("options", [("--decode", "beam"), ("--samples", "0"), ("--seed", "-1")])
+@pytest.mark.parametrize("options", [("--decode", "widest"), ("--samples", "0"), ("--seed", "-1")])
 def test_values_that_are_no_choice_are_wrong_use(tmp_path: Path, model: Path, options: tuple[str, ...]) -> None:
     result = invoke("solve", save(tmp_path, "a.vrp", INSTANCE), "--model", model, *options)
 

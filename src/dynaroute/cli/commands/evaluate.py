@@ -58,7 +58,10 @@ def evaluate(
     gaps: Annotated[Path | None, option("FILE.csv", "Write the gap of every instance to its best known cost.")] = None,
     decodings: Annotated[
         str | None,
-        option("HOW,HOW,...", "Compare several decodings: greedy, sample 16, multistart 8, each optionally with x8."),
+        option(
+            "HOW,HOW,...",
+            "Compare several decodings: greedy, sample 16, multistart 8, beam 4, sgbs 16, each optionally with x8.",
+        ),
     ] = None,
     out: Annotated[
         Path | None, option("TABLE", "Write a table with one row per model and decoding: .csv, .md or .tex.")

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 SUFFIXES = (".csv", ".md", ".tex")
 
-_DECODING = re.compile(r"(?:(greedy)|(sample|multistart)(?:\s+(\d+))?)?(?:(?:^|\s+)(x8))?")
+_DECODING = re.compile(r"(?:(greedy)|(sample|multistart|beam|sgbs)(?:\s+(\d+))?)?(?:(?:^|\s+)(x8))?")
 _FIGURES = {  # heading and format of each figure
     "count": ("instances", "{:d}"),
     "mean_length": ("mean length", "{:.4f}"),
@@ -78,7 +78,7 @@ def parse_decodings(text: str, options: SolveOptions) -> list[SolveOptions]:
             raise OptionError.about(
                 "decodings",
                 f"{part.strip()!r} is not a decoding.",
-                "Write greedy, sample 16 or multistart 8, each optionally with x8, separated by commas.",
+                "Write greedy, sample 16, multistart 8, beam 4 or sgbs 16, each optionally with x8, and commas.",
             )
         greedy, sampled, count, turned = words.groups()
         decode: Any = greedy or sampled or "greedy"

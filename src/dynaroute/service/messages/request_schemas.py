@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 from dynaroute.base.vocabulary import Backhauls, Language, Objective, Rounding
 from dynaroute.problem.instance import LARGEST_INTEGER
 from dynaroute.problem.lengths import LONGEST_LENGTH
-from dynaroute.solving.options import DECLARATIONS, Decode, Improve
+from dynaroute.solving.options import DECLARATIONS, Improve
 
 MOST_NEW_CUSTOMERS = 100
 _MOST_SAMPLES = 1_000_000
@@ -53,7 +53,7 @@ class OptionsSchema(BaseModel):
         "auto: the model that suits the instance, or savings if better. savings: no policy. Or a name listed by GET "
         "/v1/models.",
     )
-    decode: Decode | None = _expose(
+    decode: Literal["greedy", "sample", "multistart"] | None = _expose(  # the work of others is not known before
         "decode",
         "greedy: always the likeliest next stop. sample: the best of several samples. multistart: the best of several "
         "first customers.",
