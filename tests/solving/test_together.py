@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from kernel_devices import device_of, draw_instance, needs_compiler
 
 from dynaroute.batch import InstanceBatch
 from dynaroute.draw.variants import VARIANTS, draw_variant_set
+from dynaroute.problem.fleet import VehicleType
 from dynaroute.problem.instance import Instance
 from dynaroute.problem.solution import Solution, check
 from dynaroute.search.gpu.parts import search_in_parts
@@ -63,6 +65,37 @@ def test_instances_with_rules_begin_with_insertion_beside_plain_ones() -> None:
     assert all(
         result.trace[-1][1] < 0.6 * sum(result.instance.leg_lengths(0, np.arange(1, 16))) for result in results[::2]
     )
+
+
+def test_fleets_are_searched_with_their_own_types_named() -> None:
+    depots = draw_variant_set(VARIANTS["mdvrptw"], 15, 1).instances()[0]
+    plain = draw_instance(20)
+    fleet = (VehicleType(9, "bike", count=2), VehicleType(20, "van", count=30))
+    told: list[Improvement] = []
+    observers = Observers(on_improvement=lambda _, found: told.append(found))
+
+    one, two = search([replace(plain, vehicles=fleet), depots], observers=observers, iterations=500)
+
+    assert one.start.kind == two.start.kind == "insertion"
+    assert one.solution.vehicles is not None
+    assert two.solution.vehicles is not None
+    for found in told:
+        assert not check(one.instance, found.solution) or not check(two.instance, found.solution)
+
+
+def test_fleet_without_room_for_everybody_is_left_to_the_cores() -> None:
+    plain = draw_instance(12)
+    few = replace(plain, vehicles=(VehicleType(20, count=1),))
+    enough = replace(plain, vehicles=(VehicleType(20, count=9),))
+
+    left, found = together.search_together(
+        [few, enough], None, SolveOptions(total_time=0.5), Observers(), time.perf_counter(), device_of()
+    )
+
+    assert left.unserved
+    assert "the CPU searched instead" in left.messages[0]
+    assert not found.unserved
+    assert check(enough, found.solution) == []
 
 
 def test_shipped_model_of_the_nearest_size_begins_in_all_orientations() -> None:

@@ -12,11 +12,13 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 from dynaroute.base.errors import InstanceError, UnsupportedError
+from dynaroute.batch.fleet import Fleet, has_kinds, split_by_kind
 from dynaroute.batch.policy_view import hash_contents, locate_all, locate_in_unit_square
 from dynaroute.batch.rules import RULE_WORDS, RuleBatch, find_rules, read_rules
 from dynaroute.problem.instance import LARGEST_INTEGER, Instance
 from dynaroute.problem.lengths import LONGEST_LENGTH, ROUNDING_CODES, SHORTEST_SPREAD
 
+KINDS = "kinds"  # among known rules: vehicles may differ
 _ODD = 0x2545F4914F6CDD1D  # spreads the bits of a hash
 
 FeatureRule: TypeAlias = "Callable[[InstanceBatch], Tensor]"  # computes the (B, M) or (B, M, F) features of instances
@@ -51,6 +53,9 @@ class InstanceBatch:
         Computes the extra node features again when the instances are turned; None if nothing is known about them.
     rules
         What routes must keep besides capacity; None if there is nothing.
+    kinds, fleet
+        If vehicles differ: the (B K) instances as each of K kinds of vehicles sees them, grouped by instance, and what
+        the kinds cost. Else None.
     """
 
     locations: Tensor
@@ -64,6 +69,8 @@ class InstanceBatch:
     node_features: Tensor | None = None
     feature_rule: FeatureRule | None = None
     rules: RuleBatch | None = None
+    kinds: InstanceBatch | None = None
+    fleet: Fleet | None = None
 
     @classmethod
     def from_instances(cls, instances: Sequence[Instance], known_rules: Collection[str] = ()) -> InstanceBatch:
@@ -74,10 +81,13 @@ class InstanceBatch:
         instances
             At least one instance, each with coordinates.
         known_rules
-            Names of the rules that a policy knows (`PolicyConfig.rules`); instances with others are refused.
+            Names of the rules that a policy knows (`PolicyConfig.rules`); instances with others are refused. "kinds":
+            vehicles may differ.
         """
         if not instances:
             raise InstanceError("there is no instance.", remedy="Give at least one.")
+        if KINDS in known_rules and any(has_kinds(instance) for instance in instances):
+            return cls._from_kinds(instances, known_rules)
         count, nodes = len(instances), max(instance.size for instance in instances) + 1
         coordinates = np.zeros((count, nodes, 2))
         demands = np.zeros((count, nodes), dtype=np.int32)
@@ -110,6 +120,23 @@ class InstanceBatch:
             distances=None if plain else torch.from_numpy(_pad_distances(instances, nodes)),
         )
         return batch.with_rules(read_rules(instances, locations, names)) if names else batch
+
+    @classmethod
+    def _from_kinds(cls, instances: Sequence[Instance], known_rules: Collection[str]) -> InstanceBatch:
+        """Show every instance to each kind of vehicle; the first kind stands for the instance itself."""
+        views = [split_by_kind(instance) for instance in instances]
+        fleet = Fleet.gather(views)
+        every = [view for own in views for view in (*own, *[own[0]] * (fleet.per_instance - len(own)))]
+        shown = [view.instance for view in every]
+        kinds = cls.from_instances(shown, [name for name in known_rules if name != KINDS])
+        if kinds.rules is None:
+            kinds = kinds.with_rules(read_rules(shown, kinds.locations.numpy(), ()))
+        kinds = replace(kinds, capacity=torch.tensor([view.kind.capacities[0] for view in every], dtype=torch.int32))
+        place = torch.arange(len(kinds)) % fleet.per_instance
+        prices = (fleet.fixed.view(torch.int64) + 3 * fleet.per_length.view(torch.int64) + 5 * kinds.capacity) * _ODD
+        named = (kinds.keys ^ (prices + 7 * fleet.counts)) * (2 * place + 1)
+        whole = kinds[:: fleet.per_instance]
+        return replace(whole, kinds=kinds, fleet=fleet, keys=named.view(len(instances), -1).sum(1))
 
     @classmethod
     def from_arrays(
@@ -280,12 +307,18 @@ class InstanceBatch:
     def map_tensors(self, change: Callable[[Tensor], Tensor]) -> InstanceBatch:
         """Apply a function to every tensor."""
         rules = None if self.rules is None else self.rules.map_tensors(change)
-        return replace(self._map_own(change), rules=rules)
+        kinds = None if self.kinds is None else self.kinds.map_tensors(change)
+        fleet = None if self.fleet is None else self.fleet.map_tensors(change)
+        return replace(self._map_own(change), rules=rules, kinds=kinds, fleet=fleet)
 
     def _map_rows(self, change: Callable[[Tensor], Tensor]) -> InstanceBatch:
         """Apply a function to what has a row for each instance, which tables of rules share with its copies."""
         rules = None if self.rules is None else self.rules.map_rows(change)
-        return replace(self._map_own(change), rules=rules)
+        chosen = replace(self._map_own(change), rules=rules)
+        if self.kinds is None or self.fleet is None:
+            return chosen
+        rows = self.fleet.rows_of(change(torch.arange(len(self), device=self.device)))
+        return replace(chosen, kinds=self.kinds[rows], fleet=self.fleet.map_tensors(lambda tensor: tensor[rows]))
 
     def list_tensors(self) -> list[Tensor]:
         """All tensors, in a fixed order."""

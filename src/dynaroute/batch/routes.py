@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -11,12 +11,13 @@ import torch
 from torch import Tensor
 
 from dynaroute.base.errors import SolutionError
+from dynaroute.batch.fleet import Fleet
 from dynaroute.batch.instances import InstanceBatch
 from dynaroute.problem.lengths import ROUNDING_CODES
 from dynaroute.problem.solution import Solution
 
 
-def leg_lengths(batch: InstanceBatch, start: Tensor, end: Tensor) -> Tensor:
+def leg_lengths(batch: InstanceBatch, start: Tensor, end: Tensor, rows: Tensor | None = None) -> Tensor:
     """Measure legs between nodes: (B, ...) lengths.
 
     Parameters
@@ -25,14 +26,17 @@ def leg_lengths(batch: InstanceBatch, start: Tensor, end: Tensor) -> Tensor:
         The instances.
     start, end
         (B, ...) nodes; they broadcast.
+    rows
+        (B, ...) the instances of these nodes; None: each row of nodes is of the instance of that row.
     """
     trailing = (1,) * (start.ndim - 1)
-    rows = torch.arange(len(batch), device=batch.device).view(-1, *trailing)
+    if rows is None:
+        rows = torch.arange(len(batch), device=batch.device).view(-1, *trailing)
     if batch.distances is not None:
         return batch.distances[rows, start, end]
     difference = batch.coordinates[rows, start] - batch.coordinates[rows, end]  # (B, ..., 2)
     length = difference.square().sum(-1).sqrt()  # (B, ...)
-    rounding = batch.rounding.view(-1, *trailing)
+    rounding = batch.rounding[rows]
     length = torch.where(rounding == ROUNDING_CODES["nearest"], (length + 0.5).floor(), length)
     return torch.where(rounding == ROUNDING_CODES["up"], length.ceil(), length)
 
@@ -47,10 +51,13 @@ class RouteBatch:
         (B, M) int32: each customer's route, from 0; -1 for the depot and padding.
     position
         (B, M) int32: its position on that route, from 0; -1 for the depot and padding.
+    kind
+        (B, M) int32: the kind of vehicle of that route, if vehicles differ (`InstanceBatch.kinds`); -1 as above.
     """
 
     route: Tensor
     position: Tensor
+    kind: Tensor | None = None
 
     @classmethod
     def unvisited(cls, batch: InstanceBatch) -> RouteBatch:
@@ -60,10 +67,13 @@ class RouteBatch:
 
     @classmethod
     def alone(cls, batch: InstanceBatch) -> RouteBatch:
-        """Put every customer on its own route."""
+        """Put every customer on its own route, if vehicles differ by one that costs least."""
         number = torch.arange(batch.nodes, dtype=torch.int32, device=batch.device) - 1  # (M,)
         route = torch.where(batch.is_customer, number, -1)  # (B, M)
-        return cls(route, torch.where(batch.is_customer, 0, -1).int())
+        kind = None
+        if batch.kinds is not None and batch.fleet is not None:
+            kind = torch.where(batch.is_customer, _choose_kinds(batch.kinds, batch.fleet), -1).int()
+        return cls(route, torch.where(batch.is_customer, 0, -1).int(), kind)
 
     @classmethod
     def from_solutions(cls, solutions: Sequence[Solution], batch: InstanceBatch) -> RouteBatch:
@@ -72,7 +82,7 @@ class RouteBatch:
         Parameters
         ----------
         solutions
-            One solution per instance, visiting every customer once.
+            One solution per instance, visiting every customer once; if vehicles differ, with the kind of each route.
         batch
             The instances.
         """
@@ -88,14 +98,26 @@ class RouteBatch:
             for number, stops in enumerate(solution.routes):
                 route[index, list(stops)] = number
                 position[index, list(stops)] = np.arange(len(stops))
-        return cls(torch.from_numpy(route).to(batch.device), torch.from_numpy(position).to(batch.device))
+        routes = cls(torch.from_numpy(route).to(batch.device), torch.from_numpy(position).to(batch.device))
+        if batch.kinds is None:
+            return routes
+        kind = np.full(shape, -1, dtype=np.int32)
+        for index, solution in enumerate(solutions):
+            for own, stops in zip(solution.vehicles or (), solution.routes, strict=True):
+                kind[index, list(stops)] = own
+        return replace(routes, kind=torch.from_numpy(kind).to(batch.device))
 
     def __len__(self) -> int:
         return len(self.route)
 
     def __getitem__(self, index: slice | Tensor) -> RouteBatch:
         """Select solutions."""
-        return RouteBatch(self.route[index], self.position[index])
+        return self.map_tensors(lambda tensor: tensor[index])
+
+    def map_tensors(self, change: Callable[[Tensor], Tensor]) -> RouteBatch:
+        """Apply a function to every tensor."""
+        kind = None if self.kind is None else change(self.kind)
+        return RouteBatch(change(self.route), change(self.position), kind)
 
     def with_rows(self, rows: Tensor, routes: RouteBatch) -> RouteBatch:
         """Return these solutions with others in the given rows, which have no more nodes.
@@ -135,25 +157,57 @@ class RouteBatch:
         route = self.route.gather(1, visits)  # (B, M - 1); -1 where padding points at the depot
         same_route = (route[:, 1:] == route[:, :-1]) & (route[:, 1:] >= 0)
         depot = torch.zeros_like(visits)
-        onward = leg_lengths(batch, visits[:, :-1], visits[:, 1:])  # (B, M - 2)
-        homeward = leg_lengths(batch, visits, depot)  # (B, M - 1); 0 for padding
+        rows = torch.arange(len(batch), device=visits.device)[:, None].expand_as(visits)  # (B, M - 1)
+        seen = batch
+        if batch.kinds is not None and batch.fleet is not None:
+            assert self.kind is not None
+            seen, rows = batch.kinds, rows * batch.fleet.per_instance + self.kind.gather(1, visits).clamp(min=0)
+        onward = leg_lengths(seen, visits[:, :-1], visits[:, 1:], rows[:, :-1])  # (B, M - 2)
+        homeward = leg_lengths(seen, visits, depot, rows)  # (B, M - 1); 0 for padding
         # a table may hold other lengths for the way out than for the way back; straight lines are measured once
-        outward = homeward if batch.distances is None else leg_lengths(batch, depot, visits)
-        if batch.rules is not None:
-            homeward = homeward.masked_fill(batch.rules.is_open[:, None], 0.0)
+        outward = homeward if seen.distances is None else leg_lengths(seen, depot, visits, rows)
+        if seen.rules is not None:
+            homeward = homeward.masked_fill(seen.rules.is_open[rows], 0.0)
+        if batch.fleet is not None:
+            price = batch.fleet.per_length[rows]  # (B, M - 1)
+            onward, homeward = onward * price[:, :-1], homeward * price
+            outward = outward * price + batch.fleet.fixed[rows] * (route >= 0)
         # between routes, return to the depot and leave again
         between = torch.where(same_route, onward, homeward[:, :-1] + outward[:, 1:])
         return between.sum(1) + outward[:, 0] + homeward[:, -1]
 
     def to_solutions(self, batch: InstanceBatch) -> list[Solution]:
-        """Convert to `Solution` objects with their costs stated."""
+        """Convert to `Solution` objects with their costs stated; if vehicles differ, with the kind of each route."""
         costs = self.lengths(batch).tolist()
         visits, sizes = self.visits(), batch.sizes.tolist()
         numbers = self.route.gather(1, visits).cpu().numpy()  # (B, M - 1)
         is_first = numbers[:, 1:] != numbers[:, :-1]  # (B, M - 2) whether the next visit begins a route
         customers = visits.cpu().numpy()
+        kinds = None if self.kind is None else self.kind.cpu().numpy()
         solutions = []
-        for stops, begins, size, cost in zip(customers, is_first, sizes, costs, strict=True):
+        for row, (stops, begins, size, cost) in enumerate(zip(customers, is_first, sizes, costs, strict=True)):
             order, edges = stops[:size].tolist(), [0, *(np.flatnonzero(begins[: size - 1]) + 1).tolist(), size]
-            solutions.append(Solution(tuple(tuple(order[start:end]) for start, end in pairwise(edges)), cost))
+            vehicles = None if kinds is None else tuple(kinds[row, [order[start] for start in edges[:-1]]].tolist())
+            routes = tuple(tuple(order[start:end]) for start, end in pairwise(edges))
+            solutions.append(Solution(routes, cost, vehicles=vehicles))
         return solutions
+
+
+def _choose_kinds(kinds: InstanceBatch, fleet: Fleet) -> Tensor:
+    """(B, M) the kind of vehicle that serves each customer alone at the least cost, of those that can."""
+    rules = kinds.rules
+    assert rules is not None
+    node = torch.arange(kinds.nodes, device=kinds.device)[None]  # (1, M)
+    depot = torch.zeros_like(node)
+    is_back = ~rules.is_open[:, None]  # (B K, 1)
+    length = leg_lengths(kinds, depot, node.expand(len(kinds), -1)) * (1 + is_back.long())  # (B K, M)
+    price = length * fleet.per_length[:, None] + fleet.fixed[:, None]
+    out, back = rules.durations[rules.row, 0], rules.durations[rules.row, :, 0] * is_back  # (B K, M) each
+    way = rules.legs[rules.row, 0] + rules.legs[rules.row, :, 0] * is_back
+    begin = torch.maximum(rules.early[:, :1] + out, rules.early)
+    is_possible = (fleet.counts > 0)[:, None] & (kinds.demands.maximum(rules.pickups) <= kinds.capacity[:, None])
+    is_possible &= (begin <= rules.late) & (begin + rules.service + back <= rules.late[:, :1])
+    is_possible &= out + rules.service + back <= rules.longest_duration[:, None]
+    is_possible &= way <= rules.longest_distance[:, None]
+    price = price.masked_fill(~is_possible, torch.inf).view(-1, fleet.per_instance, kinds.nodes)  # (B, K, M)
+    return price.argmin(1)

@@ -106,8 +106,10 @@ def choose_together(instances: Sequence[Instance], options: SolveOptions, *, is_
         model = nearest_shipped_model(instance.size) if options.model == "auto" else options.model
         if is_started:
             approaches.append(Approach("given", is_together=True))
-        elif not instance.is_plain:
-            approaches.append(Approach("insertion", is_together=True))
+        elif not instance.is_plain:  # where vehicles are few, the cores insert
+            is_limited = any(kind.count is not None for kind in instance.fleet)
+            code = frozenset(_list_machine_code(instance, options)) if is_limited else frozenset[MachineCode]()
+            approaches.append(Approach("insertion", is_together=True, machine_code=code))
         elif model in (None, "savings") or instance.coordinates is None:
             approaches.append(Approach("savings", is_together=True))
         else:

@@ -14,9 +14,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from dynaroute.base.machine import choose_device
+from dynaroute.base.machine import choose_device, count_cores
 from dynaroute.base.stopping import OutOfTimeError, Stopping
 from dynaroute.batch import InstanceBatch, RouteBatch
+from dynaroute.batch.fleet import find_kinds, has_kinds, name_types
 from dynaroute.construct import Augmented, Greedy, construct
 from dynaroute.problem.instance import Instance
 from dynaroute.problem.solution import Solution
@@ -25,9 +26,10 @@ from dynaroute.search.gpu.devices import KernelDevice, find_device
 from dynaroute.search.gpu.kernel_rules import RULES_ON_GPU, KernelRules
 from dynaroute.search.gpu.parts import PartSettings, search_in_parts
 from dynaroute.search.gpu.schedule import PopulationSettings
-from dynaroute.search.search import Improvement
+from dynaroute.search.many import BatchSearchRequest, search_side_by_side
+from dynaroute.search.search import Improvement, SearchOutcome
 from dynaroute.solving.building import construct_by_savings, load_policy, make_strategy, name_policy
-from dynaroute.solving.choose import choose_together
+from dynaroute.solving.choose import choose_together, load_code
 from dynaroute.solving.in_time import make_interruptible
 from dynaroute.solving.options import Decoding, Observers, SolveOptions
 from dynaroute.solving.result import GIVEN, INSERTION, SAVINGS, Result, Start, StartKind
@@ -37,6 +39,10 @@ if TYPE_CHECKING:
     from dynaroute.model import Policy
 
 _INSERTING_ITERATIONS = 5  # per customer: each of them moves about ten
+_LEFT_TO_CORES = (
+    "The search on a GPU begins with a plan for everybody, and there was none, so the CPU searched instead."
+)
+_INSERTING_ON_CORES = 200  # iterations, until everybody has a place
 _POLICY_SHARE = 0.6  # largest share of the time after a policy's first attempt for its other attempts
 _CHECKS_PER_DOUBLING = 6  # checks of the costs per doubling of the time, for traces
 _EXACTNESS = 1e-7  # relative precision of the kernels' costs
@@ -97,11 +103,17 @@ def search_together(
     kernels
         The device that searches; None: the GPU of the options.
     """
-    results: dict[int, Result] = {}
-    groups: defaultdict[tuple[StartKind, str | Path | Policy | None, bool], list[int]] = defaultdict(list)
-    for row, approach in enumerate(choose_together(instances, options, is_started=starts is not None)):
-        groups[approach.start, approach.model, instances[row].is_plain].append(row)
-    customers = sum(instance.size for instance in instances)
+    known = dict(enumerate(starts or ()))
+    approaches = choose_together(instances, options, is_started=starts is not None)
+    began = time.perf_counter()
+    load_code(approaches)
+    entered += time.perf_counter() - began  # does not count
+    results = {} if known else _begin_on_cores(instances, known, options, observers, entered)
+    groups: defaultdict[tuple[StartKind, str | Path | Policy | None, _Needs], list[int]] = defaultdict(list)
+    for row, approach in enumerate(approaches):
+        if row not in results:
+            groups[approach.start, approach.model, _Needs.of(instances[row])].append(row)
+    customers = sum(instance.size for row, instance in enumerate(instances) if row not in results)
     for (kind, model, _), rows in groups.items():
         group = [instances[row] for row in rows]
         batch = InstanceBatch.from_instances([_with_positions(instance) for instance in group], RULES_ON_GPU)
@@ -109,20 +121,49 @@ def search_together(
         work = sum(instance.size for instance in group)
         stopping = _share_out(options, observers, entered, work / customers)
         customers -= work
-        known = None if starts is None else [starts[row] for row in rows]
+        first = None
         if kind == "savings":
             built = construct_by_savings(group, Observers(is_cancelled=stopping.is_time_up))
-            known = [result.solution for result in built]
-        first = None if known is None else RouteBatch.from_solutions(known, batch)
-        if kind == "insertion":
+            known |= zip(rows, (result.solution for result in built), strict=True)
+        if all(row in known for row in rows):
+            solutions = [_state_kinds(instances[row], known[row]) for row in rows]
+            first = RouteBatch.from_solutions(solutions, batch)
+        elif kind == "insertion":
             first = _insert_all(batch, stopping, options, kernels)
-        watch = _Watch(stopping.began, rows, observers)
+        watch = _Watch(stopping.began, rows, observers, group)
         found = _search_routes(batch, first, model, stopping, options, watch, kernels)
         known_start = {"given": GIVEN, "savings": SAVINGS, "insertion": INSERTION}
         found = found._replace(start=known_start.get(kind, found.start))
         results |= zip(rows, _report(group, batch, found, options, stopping.began), strict=True)
         observers.note_progress(len(rows))
     return [results[row] for row in range(len(instances))]
+
+
+class _Needs(NamedTuple):
+    """What instances that are searched in one batch have in common."""
+
+    is_plain: bool
+    has_kinds: bool
+    has_limited_fleet: bool
+
+    @classmethod
+    def of(cls, instance: Instance) -> _Needs:
+        is_limited = any(kind.count is not None for kind in instance.fleet)
+        return cls(instance.is_plain, has_kinds(instance), is_limited)
+
+
+def _state_kinds(instance: Instance, solution: Solution) -> Solution:
+    """State who drives each route by kinds, as batches number them."""
+    if not has_kinds(instance):
+        return solution
+    return Solution(solution.routes, vehicles=find_kinds(instance, solution.vehicle_types(instance)))
+
+
+def _state_types(instance: Instance, solution: Solution) -> Solution:
+    """State who drives each route by the instance's types."""
+    if solution.vehicles is None:
+        return solution
+    return replace(solution, vehicles=name_types(instance, solution.vehicles))
 
 
 def _load_kernels(batch: InstanceBatch, options: SolveOptions, kernels: KernelDevice | None) -> float:
@@ -145,6 +186,68 @@ def _insert_all(
     here = batch.to(device.place)
     few = replace(stopping, iterations=_INSERTING_ITERATIONS * batch.nodes, target=None)
     return search_batch(device, here, RouteBatch.alone(here), few, seed=options.usual_seed).routes
+
+
+def _begin_on_cores(
+    instances: Sequence[Instance],
+    known: dict[int, Solution],
+    options: SolveOptions,
+    observers: Observers,
+    entered: float,
+) -> dict[int, Result]:
+    """Insert customers where vehicles are few, so that there cannot be one for each customer at first.
+
+    Routes of those that serve everybody are added to `known`. The others are searched on the cores: the kernels know no
+    plan that leaves customers out. Returns their results.
+    """
+    limited = [row for row, instance in enumerate(instances) if _Needs.of(instance).has_limited_fleet]
+    if not limited:
+        return {}
+    every = _share_out(options, observers, entered, 1.0)
+    few = replace(every, iterations=_INSERTING_ON_CORES, target=None)
+    begun = _search_on_cores([instances[row] for row in limited], [None] * len(limited), few, options)
+    plans = {row: outcome.solution for row, outcome in zip(limited, begun, strict=True)}
+    left = [row for row, plan in plans.items() if plan.unserved(instances[row])]
+    known |= {row: plan for row, plan in plans.items() if row not in left}
+    work = sum(instances[row].size for row in left) / sum(instance.size for instance in instances)
+    stopping = _share_out(options, observers, entered, work)
+    group = [instances[row] for row in left]
+    outcomes = _search_on_cores(group, [plans[row] for row in left], stopping, options)
+    observers.note_progress(len(left))
+    return {
+        row: Result(
+            instances[row],
+            outcome.solution,
+            outcome.cost,
+            outcome.seconds,
+            INSERTION,
+            options.improver,
+            options.limit,
+            trace=outcome.trace,
+            iterations=outcome.iterations,
+            is_interrupted=outcome.is_interrupted,
+            messages=(_LEFT_TO_CORES,),
+        )
+        for row, outcome in zip(left, outcomes, strict=True)
+    }
+
+
+def _search_on_cores(
+    instances: Sequence[Instance], starts: Sequence[Solution | None], stopping: Stopping, options: SolveOptions
+) -> list[SearchOutcome]:
+    """Search instances on the cores, each for its share of the time."""
+    share = min(1.0, (options.threads or count_cores()) / max(1, len(instances)))
+    seconds = stopping.seconds_left * share
+
+    def begin() -> Stopping:
+        if stopping.deadline is None:
+            return stopping
+        return replace(stopping, deadline=min(stopping.deadline, time.perf_counter() + seconds))
+
+    if not instances:
+        return []
+    request = BatchSearchRequest(instances, begin, lambda row, _: starts[row], seed=options.usual_seed)
+    return search_side_by_side(request, options.threads)
 
 
 def search_routes(
@@ -198,11 +301,11 @@ def _search_routes(
         policy = load_policy(model, str(device.place))
         first, decoding = _build(policy, here, options, stopping)
         start = Start.by_policy(name_policy(policy, model), decoding)
-    first = RouteBatch(first.route.to(device.place), first.position.to(device.place))
+    first = first.map_tensors(lambda tensor: tensor.to(device.place))
     watch.begin(here, first[torch.arange(0, len(first), len(first) // len(here), device=device.place)])
     found = _search(device, here, first, stopping, options.usual_seed, settings, watch)
     watch.conclude(found.routes)
-    routes = RouteBatch(found.routes.route.to(batch.device), found.routes.position.to(batch.device))
+    routes = found.routes.map_tensors(lambda tensor: tensor.to(batch.device))
     return SearchedTogether(routes, start, found.iterations, watch.looks, found.is_interrupted)
 
 
@@ -216,7 +319,7 @@ def _search(
     watch: _Watch,
 ) -> SearchedBatch:
     """Search large instances in parts if there is a deadline; otherwise all as a whole."""
-    is_large = int(batch.sizes.min()) >= PartSettings().least_size
+    is_large = int(batch.sizes.min()) >= PartSettings().least_size and batch.fleet is None
     if is_large and stopping.deadline is not None and stopping.iterations is None:
         return search_in_parts(device, batch, first, stopping, seed=seed, on_launch=watch.look)
     return search_batch(device, batch, first, stopping, seed=seed, settings=settings, on_launch=watch.look)
@@ -302,11 +405,14 @@ class _Watch:
         Indices of the instances, for the callbacks.
     observers
         The callbacks.
+    instances
+        The instances, to name the types of their vehicles; none if nothing differs.
     """
 
     began: float
     rows: list[int]
     observers: Observers
+    instances: Sequence[Instance] = ()
     looks: list[tuple[float, NDArray[np.float64]]] = field(default_factory=list)
     _batch: InstanceBatch = field(init=False)
     _reported: NDArray[np.float64] = field(init=False)  # costs that were reported
@@ -359,7 +465,8 @@ class _Watch:
         for row, solution in zip(rows.tolist(), pad_routes(routes, self._batch.nodes).to_solutions(part), strict=True):
             assert solution.stated_cost is not None
             self._reported[row] = solution.stated_cost
-            self.observers.on_improvement(self.rows[row], Improvement(seconds, solution.stated_cost, solution))
+            named = _state_types(self.instances[row], solution) if self.instances else solution
+            self.observers.on_improvement(self.rows[row], Improvement(seconds, solution.stated_cost, named))
 
 
 def _report(
@@ -368,11 +475,12 @@ def _report(
     solutions = found.routes.to_solutions(batch)
     seconds = time.perf_counter() - began
     results = []
-    for row, (instance, solution) in enumerate(zip(instances, solutions, strict=True)):
+    for row, (instance, by_kinds) in enumerate(zip(instances, solutions, strict=True)):
+        solution = _state_types(instance, by_kinds)
         cost = solution.cost(instance)
         result = Result(
             instance,
-            Solution(solution.routes, cost),
+            replace(solution, stated_cost=cost),
             cost,
             seconds / len(instances),
             found.start,

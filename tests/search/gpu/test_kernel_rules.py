@@ -156,6 +156,5 @@ def test_what_the_kernels_do_not_know_is_left_to_the_cores() -> None:
     plain = draw("cvrp", 5)[0]
     assert can_search(plain)
     assert all(can_search(draw(name, 5)[0]) for name in KNOWN)
-    assert not can_search(replace(plain, vehicles=(VehicleType(plain.capacity, count=3),)))
-    assert not can_search(replace(plain, vehicles=(VehicleType(plain.capacity, fixed_cost=10.0),)))
-    assert not can_search(draw("mdcvrp", 5)[0])
+    assert not can_search(replace(plain, vehicles=(VehicleType(plain.capacity, max_stops=3),)))
+    assert not can_search(replace(plain, prizes=np.full(6, 9.0)))

@@ -130,16 +130,18 @@ def _share_out(stopping: Stopping, share: float, work: float) -> Stopping:
 def pad_routes(routes: RouteBatch, nodes: int) -> RouteBatch:
     """Pad routes for a batch whose largest instance has more nodes."""
     more = (0, nodes - routes.route.shape[1])
-    return RouteBatch(pad(routes.route, more, value=-1), pad(routes.position, more, value=-1))
+    return routes.map_tensors(lambda tensor: pad(tensor, more, value=-1))
 
 
 def _keep_better(batch: InstanceBatch, best: RouteBatch, rows: Tensor, found: RouteBatch) -> None:
     """Keep what is better by the instances' own lengths, which the kernels only approximate."""
     part, before = batch[rows], best[rows]
-    after = pad_routes(RouteBatch(found.route.to(batch.device), found.position.to(batch.device)), batch.nodes)
+    after = pad_routes(found.map_tensors(lambda tensor: tensor.to(batch.device)), batch.nodes)
     is_better = (after.lengths(part) < before.lengths(part))[:, None]
     best.route[rows] = torch.where(is_better, after.route, before.route)
     best.position[rows] = torch.where(is_better, after.position, before.position)
+    if best.kind is not None and after.kind is not None and before.kind is not None:
+        best.kind[rows] = torch.where(is_better, after.kind, before.kind)
 
 
 def _cut_into_rounds(
@@ -161,7 +163,7 @@ def _cut_into_rounds(
         nodes = int(batch.sizes[rows.to(batch.device)].max()) + 1
         layout = Layout(nodes, min(nodes - 1, most_routes * 5 // 4 + 8))
         chains = max(8, min(1024, device.count_warps(layout) // len(rows)))
-        each = estimate_bytes(layout, chains, settings.genetic)
+        each = estimate_bytes(layout, chains, settings.genetic, _count_tables(batch))
         if each > room:
             raise UnsupportedError(
                 f"{nodes - 1:,} customers need {each / 1e9:,.1f} GB of the GPU's memory, and {room / 1e9:,.1f} GB are "
@@ -178,6 +180,12 @@ def _cut_into_rounds(
             rows = rows[count:]
             left -= count * each
     return rounds
+
+
+def _count_tables(batch: InstanceBatch) -> int:
+    """Count the tables of all legs of an instance; rules have two more, kept as they are and in order."""
+    kinds = 1 if batch.fleet is None else batch.fleet.per_instance
+    return kinds * (1 if batch.rules is None else 5)
 
 
 def _halve(parts: Sequence[Tensor]) -> list[list[Tensor]]:
@@ -242,9 +250,7 @@ class _BatchedSearch:
         start_rows = (here[:, None] * copies + torch.arange(copies, device=batch.device)).flatten()
         routes = starts[start_rows]
         cut = part.to(place).map_tensors(lambda tensor: _cut(tensor, batch.nodes, nodes))
-        problem = KernelProblem.prepare(
-            cut, RouteBatch(routes.route[:, :nodes].to(place), routes.position[:, :nodes].to(place))
-        )
+        problem = KernelProblem.prepare(cut, routes.map_tensors(lambda tensor: tensor[:, :nodes].to(place)))
         settings = self.settings if problem.rules is None else self.settings.without_islands
         running = RunningGroup(self.device, rows, part, problem, self.seed, settings, stopping, began)
         running.begin()
@@ -253,7 +259,7 @@ class _BatchedSearch:
 
 def _cut(tensor: Tensor, padded: int, nodes: int) -> Tensor:
     """Remove the padding for larger instances."""
-    if tensor.ndim == 1:
+    if tensor.ndim == 1 or tensor.shape[1] != padded:
         return tensor
     shorter = tensor[:, :nodes]
     return shorter[:, :, :nodes] if tensor.ndim == 3 and tensor.shape[2] == padded and padded > 2 else shorter

@@ -89,7 +89,17 @@ class ChainGroup:
         self._start("export", self._index, len(self.problem))
         if self.islands is not None:
             self.islands.export()
-        return RouteBatch(self._tensors["routes_out"].clone(), self._tensors["positions_out"].clone())
+        slot, position = self._tensors["routes_out"].clone(), self._tensors["positions_out"].clone()
+        if self.problem.layout.slots == 0 or not self.problem.slot_kinds.numel():
+            return RouteBatch(slot, position)
+        used = torch.zeros_like(self.problem.slot_kinds).scatter_reduce(
+            1, slot.clamp(min=0).long(), (slot >= 0).int(), "amax"
+        )  # (I, slots)
+        number, kind = (
+            torch.where(slot >= 0, table.gather(1, slot.clamp(min=0).long()), -1).int()
+            for table in (used.cumsum(1) - 1, self.problem.slot_kinds)
+        )
+        return RouteBatch(number, position, kind)
 
     def wait(self) -> None:
         """Wait until all launches are done."""
@@ -145,6 +155,8 @@ class ChainGroup:
             sizes=problem.sizes.data_ptr(),
             slots_of=problem.slots.data_ptr(),
             near=problem.near.data_ptr(),
+            slot_kinds=problem.slot_kinds.data_ptr(),
+            kinds=problem.kinds,
             keys=problem.keys.data_ptr(),
             start_visits=problem.visits.data_ptr(),
             start_routes=problem.routes.data_ptr(),
@@ -162,9 +174,9 @@ class ChainGroup:
         )
 
 
-def estimate_bytes(layout: Layout, chains: int, settings: GeneticSettings) -> int:
-    """Estimate the memory of one instance on the device, including chains and islands."""
-    matrix = 4 * layout.nodes**2 + (0 if layout.is_small else 2 * NEAR * layout.nodes)
+def estimate_bytes(layout: Layout, chains: int, settings: GeneticSettings, tables: int = 1) -> int:
+    """Estimate the memory of one instance on the device, including chains, islands and tables of all legs."""
+    matrix = 4 * tables * layout.nodes**2 + (0 if layout.is_small else 2 * NEAR * layout.nodes)
     islands = chains // BREEDING_WARPS if layout.is_small else 0
     tours = chains * 3 * 4 * layout.words + max(1, islands) * estimate_island_bytes(layout.nodes, settings)
     return matrix + tours + 64 * layout.nodes

@@ -3,25 +3,25 @@
 #include "tour.cuh"
 
 // How long it takes from one node to another; nothing to the end of an open route.
-FN int time_between(const Problem& problem, int one, int other) {
+FN int time_between(const Problem& problem, const RulesOf& rules, int one, int other) {
   if (ends_open(problem, other)) return 0;
-  return problem.rules.durations[(i64)place_of(problem, one) * problem.nodes + place_of(problem, other)];
+  return rules.durations[(i64)place_of(problem, one) * problem.nodes + place_of(problem, other)];
 }
 
-FN int distance_between(const Problem& problem, int one, int other) {
+FN int distance_between(const Problem& problem, const RulesOf& rules, int one, int other) {
   if (ends_open(problem, other)) return 0;
-  return problem.rules.legs[(i64)place_of(problem, one) * problem.nodes + place_of(problem, other)];
+  return rules.legs[(i64)place_of(problem, one) * problem.nodes + place_of(problem, other)];
 }
 
-FN Span span_at(const Problem& problem, int node) {
+FN Span span_at(const Problem& problem, const RulesOf& rules, int node) {
   int place = place_of(problem, node);
-  return Span{problem.rules.service[place], problem.rules.early[place], problem.rules.late[place]};
+  return Span{rules.service[place], rules.early[place], rules.late[place]};
 }
 
-// Whether a customer may be inserted after a node, by the parts of the route before and after that place.
+// Whether a customer may be inserted after a node of a route, by the parts of the route before and after that place.
 template <class Index>
-FN bool is_allowed_after(const Problem& problem, const Tour<Index>& tour, int before, int customer) {
-  const RulesOf& rules = problem.rules;
+FN bool is_allowed_after(const Problem& problem, const Tour<Index>& tour, int route, int before, int customer) {
+  const RulesOf rules = rules_on(problem, route);
   const Parts& parts = tour.parts;
   int after = tour.next[before];
   if (HAS_PICKUPS) {
@@ -32,20 +32,20 @@ FN bool is_allowed_after(const Problem& problem, const Tour<Index>& tour, int be
     if (rules.is_last && pickup > 0 && after < problem.nodes && problem.demands[after] > 0) return false;
   }
   if (HAS_DISTANCES) {
-    int detour = distance_between(problem, before, customer) + distance_between(problem, customer, after) -
-                 distance_between(problem, before, after);
-    if (detour > parts.spare[tour.route[before]]) return false;
+    int detour = distance_between(problem, rules, before, customer) + distance_between(problem, rules, customer, after) -
+                 distance_between(problem, rules, before, after);
+    if (detour > parts.spare[route]) return false;
   }
   if (HAS_TIMES) {
-    int begin = larger(parts.ready[before] + time_between(problem, before, customer), rules.early[customer]);
+    int begin = larger(parts.ready[before] + time_between(problem, rules, before, customer), rules.early[customer]);
     if (begin > rules.late[customer]) return false;
-    if (begin + rules.service[customer] + time_between(problem, customer, after) > parts.due[after]) return false;
+    if (begin + rules.service[customer] + time_between(problem, rules, customer, after) > parts.due[after]) return false;
   }
   if (HAS_DURATIONS && rules.longest_duration < NEVER) {
     Span head{parts.spent[before], parts.early[before], parts.late[before]};
     Span tail{parts.spent_after[after], parts.early_after[after], parts.late_after[after]};
-    Span inserted = follow(head, time_between(problem, before, customer), span_at(problem, customer));
-    if (follow(inserted, time_between(problem, customer, after), tail).spent > rules.longest_duration) return false;
+    Span inserted = follow(head, time_between(problem, rules, before, customer), span_at(problem, rules, customer));
+    if (follow(inserted, time_between(problem, rules, customer, after), tail).spent > rules.longest_duration) return false;
   }
   return true;
 }
@@ -54,14 +54,14 @@ FN bool is_allowed_after(const Problem& problem, const Tour<Index>& tour, int be
 template <class Index>
 FN void prefer_if_allowed(
     const Problem& problem, const Tour<Index>& tour, Place& best, int cost, int before, int customer) {
-  if (RULES && ((u32)(cost + BIAS) > best.cost || !is_allowed_after(problem, tour, before, customer))) return;
+  if (RULES && ((u32)(cost + BIAS) > best.cost || !is_allowed_after(problem, tour, tour.route[before], before, customer))) return;
   prefer(best, (u32)(cost + BIAS), (u32)before);
 }
 
 // One lane only: what is known of a route's parts up to each node; false if a limit is broken.
 template <class Index>
 FN bool drive_forwards(const Problem& problem, const Tour<Index>& tour, int route) {
-  const RulesOf& rules = problem.rules;
+  const RulesOf rules = rules_on(problem, route);
   const Parts& parts = tour.parts;
   int depot = problem.nodes + route, load = 0, way = 0;
   bool is_right = true;
@@ -75,15 +75,15 @@ FN bool drive_forwards(const Problem& problem, const Tour<Index>& tour, int rout
   if (HAS_PICKUPS) parts.peak_before[depot] = load;
   int last = depot;
   for (int node = tour.next[depot]; node != depot; node = tour.next[node]) {
-    if (HAS_DISTANCES) way += distance_between(problem, last, node);
-    int drive = time_between(problem, last, node);
+    if (HAS_DISTANCES) way += distance_between(problem, rules, last, node);
+    int drive = time_between(problem, rules, last, node);
     if (HAS_TIMES) {
       int begin = larger(parts.ready[last] + drive, rules.early[node]);
       is_right &= begin <= rules.late[node];
       parts.ready[node] = begin + rules.service[node];
     }
     if (HAS_DURATIONS) {
-      Span upto = follow(Span{parts.spent[last], parts.early[last], parts.late[last]}, drive, span_at(problem, node));
+      Span upto = follow(Span{parts.spent[last], parts.early[last], parts.late[last]}, drive, span_at(problem, rules, node));
       parts.spent[node] = upto.spent;
       parts.early[node] = upto.early;
       parts.late[node] = upto.late;
@@ -95,15 +95,15 @@ FN bool drive_forwards(const Problem& problem, const Tour<Index>& tour, int rout
     last = node;
   }
   if (HAS_PICKUPS) is_right &= parts.peak_before[last] <= rules.capacity;
-  if (HAS_TIMES) is_right &= parts.ready[last] + time_between(problem, last, depot) <= rules.late[0];
+  if (HAS_TIMES) is_right &= parts.ready[last] + time_between(problem, rules, last, depot) <= rules.late[0];
   if (HAS_DISTANCES) {
-    way += distance_between(problem, last, depot);
+    way += distance_between(problem, rules, last, depot);
     parts.spare[route] = rules.longest_distance - way;
     is_right &= way <= rules.longest_distance;
   }
   if (HAS_DURATIONS && rules.longest_duration < NEVER) {
     Span all = follow(
-        Span{parts.spent[last], parts.early[last], parts.late[last]}, time_between(problem, last, depot),
+        Span{parts.spent[last], parts.early[last], parts.late[last]}, time_between(problem, rules, last, depot),
         Span{0, 0, rules.late[0]});
     is_right &= all.spent <= rules.longest_duration;
   }
@@ -113,7 +113,7 @@ FN bool drive_forwards(const Problem& problem, const Tour<Index>& tour, int rout
 // One lane only: what is known of a route's parts from each node on.
 template <class Index>
 FN void drive_backwards(const Problem& problem, const Tour<Index>& tour, int route) {
-  const RulesOf& rules = problem.rules;
+  const RulesOf rules = rules_on(problem, route);
   const Parts& parts = tour.parts;
   int depot = problem.nodes + route, load = 0, following = depot, peak = 0;
   if (HAS_PICKUPS)
@@ -124,11 +124,11 @@ FN void drive_backwards(const Problem& problem, const Tour<Index>& tour, int rou
     parts.late_after[depot] = rules.late[0];
   }
   for (int node = tour.prev[depot]; node != depot; node = tour.prev[node]) {
-    int drive = time_between(problem, node, following);
+    int drive = time_between(problem, rules, node, following);
     if (HAS_TIMES) parts.due[node] = smaller(rules.late[node], parts.due[following] - drive - rules.service[node]);
     if (HAS_DURATIONS) {
       Span rest{parts.spent_after[following], parts.early_after[following], parts.late_after[following]};
-      Span from = follow(span_at(problem, node), drive, rest);
+      Span from = follow(span_at(problem, rules, node), drive, rest);
       parts.spent_after[node] = from.spent;
       parts.early_after[node] = from.early;
       parts.late_after[node] = from.late;

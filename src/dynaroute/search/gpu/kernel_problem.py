@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
 
 from dynaroute.batch import InstanceBatch, RouteBatch
+from dynaroute.batch.fleet import Fleet
 from dynaroute.batch.routes import leg_lengths
 from dynaroute.search.gpu.kernel_rules import KernelRules
 from dynaroute.search.gpu.launches import LARGEST_SMALL, Layout
@@ -45,6 +46,10 @@ class KernelProblem:
         (I * S, M) int32 route of each, -1 for the depot and for padding.
     rules
         Rules beyond capacity, if there are any.
+    kinds
+        K: kinds of vehicles per instance; if they differ, `lengths`, `capacity` and `rules` have rows for each of them.
+    slot_kinds
+        (I, slots) int32 the kind of each possible route; empty if vehicles do not differ.
     """
 
     layout: Layout
@@ -58,7 +63,9 @@ class KernelProblem:
     scale: Tensor
     visits: Tensor
     routes: Tensor
-    rules: KernelRules | None = None
+    rules: KernelRules | None
+    kinds: int
+    slot_kinds: Tensor
 
     @classmethod
     def prepare(cls, batch: InstanceBatch, starts: RouteBatch) -> KernelProblem:
@@ -75,23 +82,30 @@ class KernelProblem:
         sizes = batch.sizes.int()
         most_routes = (starts.route.amax(1) + 1).view(count, copies).amax(1)  # (I,)
         slots = torch.minimum(sizes, most_routes + most_routes // 4 + _SPARE_ROUTES).int()
+        visits = starts.visits().int().contiguous()
+        seen, kinds, slot_kinds = batch, 1, torch.zeros(0, dtype=torch.int32, device=batch.device)
+        if batch.kinds is not None and batch.fleet is not None:
+            seen, kinds = batch.kinds, batch.fleet.per_instance
+            starts, slots, slot_kinds = assign_slots(batch, batch.fleet, starts)
         rules = KernelRules.prepare(batch)
         layout = Layout(batch.nodes, int(slots.max()), 0 if rules is None else rules.switches)
-        lengths, scale = _measure(batch)
+        lengths, scale = _measure(seen, kinds, batch.fleet)
         no_near = torch.zeros(0, dtype=torch.int16, device=batch.device)
         return cls(
             layout=layout,
             lengths=lengths,
             demands=batch.demands.int().contiguous(),
-            capacity=batch.capacity.int().contiguous(),
+            capacity=seen.capacity.int().contiguous(),
             sizes=sizes.contiguous(),
             slots=slots.contiguous(),
-            near=no_near if layout.is_small else list_near(lengths, sizes, NEAR),
+            near=no_near if layout.is_small else list_near(lengths[::kinds], sizes, NEAR),
             keys=batch.keys.contiguous(),
             scale=scale,
-            visits=starts.visits().int().contiguous(),
+            visits=visits,
             routes=starts.route.int().contiguous(),
             rules=rules,
+            kinds=kinds,
+            slot_kinds=slot_kinds,
         )
 
     def __len__(self) -> int:
@@ -104,7 +118,7 @@ class KernelProblem:
 
     @property
     def route_counts(self) -> Tensor:
-        """(I,) number of routes of each instance's first known solution."""
+        """(I,) number of routes of each instance's first known solution; if vehicles differ, of its slots in use."""
         return (self.routes.amax(1) + 1)[:: self.starts]
 
 
@@ -129,22 +143,72 @@ def find_group(size: int) -> int:
     return edge
 
 
-def _measure(batch: InstanceBatch) -> tuple[Tensor, Tensor]:
-    """Measure all legs: (I, M, M) int32, 0 at padding, and their (I,) factors."""
-    nodes = torch.arange(batch.nodes, device=batch.device)
-    lengths = torch.empty((len(batch), batch.nodes, batch.nodes), dtype=torch.int32, device=batch.device)
-    scale = torch.empty(len(batch), dtype=torch.float64, device=batch.device)
-    step = max(1, _ENTRIES_AT_ONCE // batch.nodes**2)
-    for first in range(0, len(batch), step):
-        part = batch[first : first + step]
-        exact = leg_lengths(part, nodes[None, :, None], nodes[None, None, :])  # (I, M, M)
-        is_node = nodes <= part.sizes[:, None]  # (I, M)
+def _measure(seen: InstanceBatch, kinds: int, fleet: Fleet | None) -> tuple[Tensor, Tensor]:
+    """Measure all legs, as each kind sees and prices them: (I K, M, M) int32, 0 at padding, and (I,) factors."""
+    nodes = torch.arange(seen.nodes, device=seen.device)
+    lengths = torch.empty((len(seen), seen.nodes, seen.nodes), dtype=torch.int32, device=seen.device)
+    scale = torch.empty(len(seen) // kinds, dtype=torch.float64, device=seen.device)
+    step = kinds * max(1, _ENTRIES_AT_ONCE // (kinds * seen.nodes**2))
+    for first in range(0, len(seen), step):
+        rows = slice(first, first + step)
+        part = seen[rows]
+        exact = leg_lengths(part, nodes[None, :, None], nodes[None, None, :])  # (R, M, M)
+        if fleet is not None:
+            exact = _price(exact, part, fleet.fixed[rows], fleet.per_length[rows])
+        is_node = nodes <= part.sizes[:, None]  # (R, M)
         exact = exact * (is_node[:, :, None] & is_node[:, None, :])
-        _, exponent = torch.frexp(exact.amax((1, 2)))  # the longest is below 2^exponent
-        factor = torch.ldexp(torch.ones_like(exact[:, 0, 0]), _LENGTH_BITS - exponent)  # (I,)
-        lengths[first : first + step] = (exact * factor[:, None, None]).round().int()
-        scale[first : first + step] = factor
+        _, exponent = torch.frexp(exact.amax((1, 2)).view(-1, kinds).amax(1))  # the longest is below 2^exponent
+        factor = torch.ldexp(torch.ones_like(exact[::kinds, 0, 0]), _LENGTH_BITS - exponent)  # (R / K,)
+        lengths[rows] = (exact * factor.repeat_interleave(kinds)[:, None, None]).round().int()
+        scale[first // kinds : (first + step) // kinds] = factor
     return lengths, scale
+
+
+def _price(exact: Tensor, seen: InstanceBatch, fixed: Tensor, per_length: Tensor) -> Tensor:
+    """Price legs: half of a vehicle's fixed price is on each leg at the depot, all of it on that of an open route."""
+    assert seen.rules is not None
+    toll = torch.where(seen.rules.is_open, fixed, fixed / 2)[:, None]  # (R, 1)
+    priced = exact * per_length[:, None, None]
+    priced[:, 0, 1:] += toll
+    priced[:, 1:, 0] += toll
+    return priced
+
+
+def assign_slots(batch: InstanceBatch, fleet: Fleet, starts: RouteBatch) -> tuple[RouteBatch, Tensor, Tensor]:
+    """Give every kind of vehicle slots for its routes, at most as many as it has vehicles.
+
+    Parameters
+    ----------
+    batch, fleet
+        The instances, and their vehicles.
+    starts
+        Known routes, within these numbers.
+
+    Returns
+    -------
+    tuple
+        The routes, numbered by their slots; (I,) int32 slots of each instance; and (I, slots) int32 their kinds.
+    """
+    assert starts.kind is not None
+    count, kinds, copies = len(batch), fleet.per_instance, len(starts) // len(batch)
+    is_first = starts.position == 0  # (I S, M)
+    number = torch.where(is_first, starts.route, starts.route.shape[1] - 1).long()  # the last number is never a route's
+    kind_of = torch.full_like(starts.route, -1).scatter(1, number, torch.where(is_first, starts.kind, -1))  # (I S, R)
+    is_of = kind_of[:, :, None] == torch.arange(kinds, device=batch.device)  # (I S, R, K)
+    used = is_of.sum(1).view(count, copies, kinds).amax(1)  # (I, K)
+    free = torch.minimum(fleet.counts.view(count, kinds), batch.sizes[:, None])
+    assert bool((used <= free).all()), "there are more routes than vehicles"
+    wanted = torch.minimum(free, used + used // 4 + _SPARE_ROUTES)
+    if batch.nodes - 1 <= LARGEST_SMALL:  # node numbers, including those of depots, should fit in a byte
+        spare = (LARGEST_SMALL - used.sum(1, keepdim=True)).clamp(min=0) // kinds
+        wanted = torch.where(wanted.sum(1, keepdim=True) > LARGEST_SMALL, wanted.minimum(used + spare), wanted)
+    ends = wanted.cumsum(1)  # (I, K)
+    slot = torch.arange(int(ends[:, -1].max()), device=batch.device)
+    slot_kinds = (slot[None, :, None] >= ends[:, None, :]).sum(2).clamp(max=kinds - 1).int()  # (I, slots)
+    rank = (is_of.cumsum(1) - 1).gather(2, kind_of.clamp(min=0).long()[:, :, None])[:, :, 0]  # (I S, R)
+    begins = (ends - wanted).repeat_interleave(copies, 0).gather(1, kind_of.clamp(min=0).long())  # (I S, R)
+    route = torch.where(starts.route >= 0, (begins + rank).gather(1, starts.route.clamp(min=0).long()), -1)
+    return replace(starts, route=route.int()), ends[:, -1].int(), slot_kinds.contiguous()
 
 
 def list_near(lengths: Tensor, sizes: Tensor, most: int) -> Tensor:

@@ -9,10 +9,12 @@ from torch import Tensor
 
 from dynaroute.base.errors import UnsupportedError
 from dynaroute.batch import InstanceBatch
+from dynaroute.batch.fleet import has_kinds, split_by_kind
+from dynaroute.batch.instances import KINDS
 from dynaroute.batch.rules import NEVER, RULE_WORDS, find_rules
 from dynaroute.problem.instance import Instance
 
-RULES_ON_GPU = frozenset(RULE_WORDS) - {"types"}  # of the rules that batches know
+RULES_ON_GPU = (frozenset(RULE_WORDS) - {"types"}) | {KINDS}  # of the rules that batches know
 
 
 def can_search(instance: Instance) -> bool:
@@ -20,7 +22,8 @@ def can_search(instance: Instance) -> bool:
     if instance.is_plain:
         return True
     try:
-        return instance.coordinates is not None and find_rules(instance) <= RULES_ON_GPU
+        shown = [view.instance for view in split_by_kind(instance)] if has_kinds(instance) else [instance]
+        return instance.coordinates is not None and all(find_rules(each) <= RULES_ON_GPU for each in shown)
     except UnsupportedError:
         return False
 
@@ -28,6 +31,8 @@ def can_search(instance: Instance) -> bool:
 @dataclass(frozen=True)
 class KernelRules:
     """The rules of I instances with M nodes, all int32; times and distances are ticks (`RuleBatch`).
+
+    If vehicles differ, there is a row for each kind of each instance instead.
 
     Attributes
     ----------
@@ -39,6 +44,8 @@ class KernelRules:
         (I,) `NEVER` without a limit.
     open_routes, pickups_last
         (I,) 1 or 0: whether routes end at their last customers, and whether nothing is delivered after a pickup.
+    has_kinds
+        Whether vehicles differ.
     """
 
     legs: Tensor
@@ -51,11 +58,12 @@ class KernelRules:
     longest_durations: Tensor
     open_routes: Tensor
     pickups_last: Tensor
+    has_kinds: bool = False
 
     @classmethod
     def prepare(cls, batch: InstanceBatch) -> KernelRules | None:
         """Gather the rules of a batch; None if it has none."""
-        rules = batch.rules
+        rules = batch.rules if batch.kinds is None else batch.kinds.rules
         if rules is None:
             return None
         return cls(
@@ -69,6 +77,7 @@ class KernelRules:
             longest_durations=rules.longest_duration.contiguous(),
             open_routes=rules.is_open.int().contiguous(),
             pickups_last=rules.is_last.int().contiguous(),
+            has_kinds=batch.kinds is not None,
         )
 
     @property
@@ -80,11 +89,13 @@ class KernelRules:
             bool((self.longest_distances < NEVER).any()),
             bool((self.pickups > 0).any()),
             bool(self.open_routes.any()),
+            self.has_kinds,
         )
         return sum(flag << place for place, flag in enumerate(is_used))
 
     def list_addresses(self) -> dict[str, int]:
         """The address of each tensor, by its name in `Launch`."""
-        tensors: dict[str, Tensor] = {field.name: getattr(self, field.name) for field in fields(self)}
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        tensors = {name: value for name, value in values.items() if isinstance(value, Tensor)}
         assert all(tensor.dtype == torch.int32 for tensor in tensors.values())
         return {name: tensor.data_ptr() for name, tensor in tensors.items()}

@@ -20,7 +20,7 @@ _FIELDS = (  # type in C, and names; u8 to u64 and i64 as in warp.cuh
     ("const int*", "lengths demands capacities sizes slots_of"),
     ("const u16*", "near"),
     ("const int*", "legs durations early late service pickups"),
-    ("const int*", "longest_distances longest_durations open_routes pickups_last"),
+    ("const int*", "longest_distances longest_durations open_routes pickups_last slot_kinds"),
     ("const u64*", "keys"),
     ("const float*", "temperatures mean_legs"),
     ("const int*", "start_visits start_routes"),
@@ -44,7 +44,7 @@ _FIELDS = (  # type in C, and names; u8 to u64 and i64 as in warp.cuh
     ("i64*", "champion_lengths"),
     ("u64", "seed first_level level_rate"),
     ("int", "instances nodes slots chains starts near_count levels words scratch_bytes first count slice_length"),
-    ("int", "generation islands children_count drawn_count fewest generation_size penalty_period patience"),
+    ("int", "kinds generation islands children_count drawn_count fewest generation_size penalty_period patience"),
 )
 _C_TYPES = {"u64": ctypes.c_uint64, "int": ctypes.c_int32}  # all others are pointers
 
@@ -73,6 +73,11 @@ class Launch(ctypes.Structure):
         (instances) longest distance and duration of a route, in ticks.
     open_routes, pickups_last
         (instances) whether routes end at their last customers, and whether nothing is delivered after a pickup.
+    slot_kinds
+        (instances, slots) the kind of vehicle of each possible route. If vehicles differ, lengths, capacities and rules
+        have a row for each of the kinds of each instance.
+    kinds
+        Kinds of vehicles per instance.
     keys
         (instances) keys of the random streams.
     temperatures, mean_legs
@@ -143,7 +148,7 @@ class Layout:
     @property
     def is_small(self) -> bool:
         """Whether node numbers fit in a byte, so that every position is tried."""
-        return self.nodes - 1 <= LARGEST_SMALL
+        return self.nodes - 1 <= LARGEST_SMALL and self.slots <= LARGEST_SMALL
 
     @property
     def words(self) -> int:

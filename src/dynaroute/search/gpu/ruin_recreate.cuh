@@ -100,8 +100,8 @@ FN int ruin(
     lost = ADD(lost) + first_leg;
     freed = ADD(freed);
     bool is_empty = before == after && !is_split;  // both are the depot
-    int to_first = is_empty ? 0 : length_between(problem, before, is_split ? stays : after);
-    int to_second = is_split ? length_between(problem, stays, after) : 0;
+    int to_first = is_empty ? 0 : length_between(problem, route, before, is_split ? stays : after);
+    int to_second = is_split ? length_between(problem, route, stays, after) : 0;
     SYNC();
     if (LANE == 0) {
       at.ruined[route] = 1;
@@ -114,7 +114,7 @@ FN int ruin(
     routes -= is_empty ? 1 : 0;
     removed += count;
     SYNC();
-    if (!is_empty) is_allowed &= refresh_route(problem, at, route);
+    if (!is_empty || HAS_KINDS) is_allowed &= refresh_route(problem, at, route);
   }
   return removed;
 }
@@ -158,7 +158,14 @@ FN Place best_of_all(const Problem& problem, const Workplace<Index>& at, int cus
   const Tour<Index>& tour = at.tour;
   const int* row = row_of(problem, customer);
   int all = problem.nodes + problem.slots, to_depot = row[0];
-  for (int u = LANE; u < all; u += WIDTH) at.away[u] = u < problem.nodes ? row[u] : to_depot;
+  if (HAS_KINDS) {
+    for (int u = LANE; u < all; u += WIDTH) {
+      int route = tour.route[u] < problem.slots ? (int)tour.route[u] : 0;
+      at.away[u] = row_on(problem, route, customer)[place_of(problem, u)];
+    }
+  } else {
+    for (int u = LANE; u < all; u += WIDTH) at.away[u] = u < problem.nodes ? row[u] : to_depot;
+  }
   SYNC();
   Place best{NOTHING, NOTHING};
   for (int u = LANE; u < all; u += WIDTH) {
@@ -173,12 +180,12 @@ FN Place best_of_all(const Problem& problem, const Workplace<Index>& at, int cus
 template <class Index>
 FN Place best_of_near(const Problem& problem, const Workplace<Index>& at, int customer, int demand, u32 salt) {
   const Tour<Index>& tour = at.tour;
-  const int* row = row_of(problem, customer);
   const u16* list = problem.near + (i64)customer * problem.near_count;
   Place best{NOTHING, NOTHING};
   for (int i = LANE; i < problem.near_count; i += WIDTH) {
     int u = list[i], before = tour.prev[u];
     if (tour.room[tour.route[u]] < demand) continue;
+    const int* row = row_on(problem, tour.route[u], customer);
     int to_near = row[u];
     int after = tour.next[u], ahead = ends_open(problem, after) ? 0 : row[place_of(problem, after)];
     if (!is_overlooked(problem, salt, u))
@@ -190,46 +197,87 @@ FN Place best_of_near(const Problem& problem, const Workplace<Index>& at, int cu
   return best.cost != NOTHING ? best : best_of_all(problem, at, customer, demand, salt);
 }
 
+// The first unused depot node; NOTHING if there is none.
+template <class Index>
+FN u32 first_unused(const Problem& problem, const Tour<Index>& tour) {
+  u32 unused = NOTHING;
+  for (int r = LANE; r < problem.own_slots; r += WIDTH)
+    if (tour.route[problem.nodes + r] == problem.slots) {
+      unused = (u32)r;
+      break;
+    }
+  return LEAST(unused);
+}
+
+// Whether a depot node is unused, and so is the one before of the same kind, which stands for both.
+template <class Index>
+FN bool is_another_unused(const Problem& problem, const Tour<Index>& tour, int route) {
+  return route > 0 && problem.slot_kinds[route - 1] == problem.slot_kinds[route] &&
+         tour.route[problem.nodes + route - 1] == problem.slots;
+}
+
+// The unused vehicle that serves a customer alone at the least cost; NOTHING if there is none.
+template <class Index>
+FN Place cheapest_unused(const Problem& problem, const Tour<Index>& tour, int customer, int demand) {
+  Place best{NOTHING, NOTHING};
+  for (int r = LANE; r < problem.own_slots; r += WIDTH) {
+    int depot = problem.nodes + r;
+    if (tour.route[depot] != problem.slots || tour.room[r] < demand || is_another_unused(problem, tour, r)) continue;
+    if (!is_allowed_after(problem, tour, r, depot, customer)) continue;
+    int out = row_on(problem, r, customer)[0];
+    prefer(best, (u32)(out + (ends_open(problem, depot) ? 0 : out) + BIAS), (u32)r);
+  }
+  return agree(best);
+}
+
 // Insert customers, each at its cheapest position; false if that needs another route and there is none.
 template <class Index, bool BY_LISTS>
 FN bool recreate(
     const Problem& problem, const Workplace<Index>& at, int count, Draws& draws, int& routes, int& change) {
   const Tour<Index>& tour = at.tour;
+  float share = 1.0f;  // of the price of another vehicle that counts: now and then one is opened for those to come
+  if (HAS_KINDS && (draw(draws) & 7u) == 0) share = unit(draw(draws));
   for (int k = 0; k < count; k++) {
     int customer = at.sorted[k], demand = problem.demands[customer];
     const int* row = row_of(problem, customer);
     u32 salt = draw(draws);
     Place place = BY_LISTS ? best_of_near(problem, at, customer, demand, salt)
                            : best_of_all(problem, at, customer, demand, salt);
-    int home = HAS_OPEN && problem.rules.is_open ? 0 : row[0], used = -1;
-    if (place.cost == NOTHING || (RULES && place.cost > (u32)(row[0] + home + BIAS))) {
-      u32 unused = NOTHING;
-      for (int r = LANE; r < problem.own_slots; r += WIDTH)
-        if (tour.route[problem.nodes + r] == problem.slots) {
-          unused = (u32)r;
-          break;
-        }
-      unused = LEAST(unused);
+    int out = row[0], home = HAS_OPEN && problem.rules.is_open ? 0 : out, used = -1;
+    u32 unused = NOTHING, price = (u32)(out + home + BIAS);
+    if (HAS_KINDS) {
+      Place fresh = cheapest_unused(problem, tour, customer, demand);
+      unused = fresh.node;
+      price = share < 1.0f && unused != NOTHING ? (u32)((float)(fresh.cost - (u32)BIAS) * share) + (u32)BIAS : fresh.cost;
+    }
+    if (place.cost == NOTHING || (RULES && place.cost > price)) {
+      if (!HAS_KINDS) unused = first_unused(problem, tour);
       if (unused == NOTHING) return false;
       int depot = problem.nodes + (int)unused;
+      if (HAS_KINDS) {
+        out = row_on(problem, (int)unused, customer)[0];
+        home = ends_open(problem, depot) ? 0 : out;
+        share = 1.0f;
+      }
       SYNC();
       if (LANE == 0) {
         tour.route[depot] = tour.route[customer] = (Index)unused;
         tour.room[unused] -= demand;
-        join(tour, depot, customer, row[0]);
+        join(tour, depot, customer, out);
         join(tour, customer, depot, home);
       }
       routes += 1;
-      change += row[0] + home;
+      change += out + home;
       used = (int)unused;
     } else {
       SYNC();
       if (LANE == 0) {
         int before = (int)place.node, after = tour.next[before], route = tour.route[before];
+        const int* own = row_on(problem, route, customer);
         tour.route[customer] = (Index)route;
         tour.room[route] -= demand;
-        join(tour, before, customer, row[place_of(problem, before)]);
-        join(tour, customer, after, ends_open(problem, after) ? 0 : row[place_of(problem, after)]);
+        join(tour, before, customer, own[place_of(problem, before)]);
+        join(tour, customer, after, ends_open(problem, after) ? 0 : own[place_of(problem, after)]);
       }
       change += (int)(place.cost - (u32)BIAS);
       used = tour.route[place.node];
@@ -240,11 +288,67 @@ FN bool recreate(
   return true;
 }
 
+// One lane only: give a route another vehicle, at an unused depot node.
+template <class Index>
+FN void move_route(const Problem& problem, const Tour<Index>& tour, int from, int to, int load) {
+  int old_depot = problem.nodes + from, depot = problem.nodes + to, last = depot;
+  tour.route[depot] = (Index)to;
+  for (int node = tour.next[old_depot]; node != old_depot; node = tour.next[node]) {
+    tour.route[node] = (Index)to;
+    link(problem, tour, to, last, node);
+    last = node;
+  }
+  link(problem, tour, to, last, depot);
+  join(tour, old_depot, old_depot, 0);
+  tour.route[old_depot] = (Index)problem.slots;
+  tour.room[from] += load;
+  tour.room[to] -= load;
+}
+
+// Give the route of a customer the unused vehicle that costs least; a dearer one only by chance.
+template <class Index>
+FN void change_vehicle(const Problem& problem, const Workplace<Index>& at, int customer, Draws& draws, int& change) {
+  const Tour<Index>& tour = at.tour;
+  u32 coin = draw(draws);
+  if (coin & 3u) return;
+  int route = tour.route[customer], old_depot = problem.nodes + route;
+  int load = problem.launch->capacities[row_of_route(problem, route)] - tour.room[route];
+  Place best{NOTHING, NOTHING};
+  for (int r = LANE; r < problem.own_slots; r += WIDTH) {
+    int depot = problem.nodes + r;
+    if (tour.route[depot] != problem.slots || tour.room[r] < load || is_another_unused(problem, tour, r)) continue;
+    if (problem.slot_kinds[r] == problem.slot_kinds[route]) continue;
+    i64 dearer = 0;
+    for (int node = old_depot, after; ; node = after) {
+      after = tour.next[node];
+      dearer += (after == old_depot && ends_open(problem, depot) ? 0 : row_on(problem, r, node)[place_of(problem, after)]);
+      dearer -= tour.leg[node];
+      if (after == old_depot) break;
+    }
+    if (dearer > -(i64)BIAS / 2 && dearer < (i64)BIAS / 2) prefer(best, (u32)((int)dearer + BIAS), (u32)r);
+  }
+  best = agree(best);
+  if (best.cost == NOTHING || (best.cost >= (u32)BIAS && (coin & 12u))) return;
+  int to = (int)best.node;
+  SYNC();
+  if (LANE == 0) move_route(problem, tour, route, to, load);
+  SYNC();
+  bool is_allowed = refresh_route(problem, at, to);
+  if (!is_allowed) {
+    if (LANE == 0) move_route(problem, tour, to, route, load);
+    SYNC();
+    refresh_route(problem, at, to);
+  } else {
+    change += (int)(best.cost - (u32)BIAS);
+  }
+  refresh_route(problem, at, route);
+}
+
 // One lane only: remove a customer from its route.
 template <class Index>
 FN void unlink_customer(const Problem& problem, const Tour<Index>& tour, int customer) {
   int before = tour.prev[customer], after = tour.next[customer], route = tour.route[customer];
-  link(problem, tour, before, after);
+  link(problem, tour, route, before, after);
   tour.room[route] += problem.demands[customer];
   tour.route[customer] = (Index)problem.slots;
   tour.leg[customer] = 0;
@@ -259,7 +363,10 @@ template <class Index>
 FN bool inherit_route(
     const Problem& problem, const Tour<Index>& tour, const Tour<Index>& other, int route, int* lost) {
   int unused = 0;
-  while (unused < problem.own_slots && tour.route[problem.nodes + unused] != problem.slots) unused++;
+  while (unused < problem.own_slots &&
+         (tour.route[problem.nodes + unused] != problem.slots ||
+          (HAS_KINDS && problem.slot_kinds[unused] != problem.slot_kinds[route])))
+    unused++;
   if (unused == problem.own_slots) return false;
   for (int node = other.next[problem.nodes + route]; node < problem.nodes; node = other.next[node]) {
     lost[tour.route[node]] += 1;
@@ -271,10 +378,10 @@ FN bool inherit_route(
   for (int node = other.next[problem.nodes + route]; node < problem.nodes; node = other.next[node]) {
     tour.route[node] = (Index)unused;
     tour.room[unused] -= problem.demands[node];
-    link(problem, tour, last, node);
+    link(problem, tour, unused, last, node);
     last = node;
   }
-  link(problem, tour, last, depot);
+  link(problem, tour, unused, last, depot);
   return true;
 }
 
@@ -329,13 +436,14 @@ FN bool recombine(const Problem& problem, const Workplace<Index>& at, u32* paren
   bool is_allowed = true;
   if (RULES)
     for (int r = 0; r < problem.slots; r++)
-      if (tour.route[problem.nodes + r] == r) is_allowed &= refresh_route(problem, at, r);
+      if (tour.route[problem.nodes + r] == r || HAS_KINDS) is_allowed &= refresh_route(problem, at, r);
   if (!is_allowed) return false;
   int routes = 0, change = 0;  // not used: both are counted again
   for (int r = 0; r < problem.slots; r++) {
     SYNC();
     if (at.lost[r] == 0 || tour.route[problem.nodes + r] != r) continue;
     int count = dissolve(problem, at, r, MOST_REMOVED);
+    if (HAS_KINDS) refresh_route(problem, at, r);
     if (!recreate<Index, BY_LISTS>(problem, at, count, draws, routes, change)) return false;
   }
   return true;
@@ -343,8 +451,9 @@ FN bool recombine(const Problem& problem, const Workplace<Index>& at, u32* paren
 
 FN Problem problem_of(const Launch& launch, int instance) {
   i64 nodes = launch.nodes;
+  int first_row = instance * count_kinds(launch);
   return Problem{
-      launch.lengths + instance * nodes * nodes,
+      launch.lengths + first_row * nodes * nodes,
       launch.demands + instance * nodes,
       launch.near + instance * nodes * launch.near_count,
       launch.sizes[instance],
@@ -352,7 +461,10 @@ FN Problem problem_of(const Launch& launch, int instance) {
       launch.slots,
       launch.slots_of[instance],
       launch.near_count,
-      rules_of(launch, instance)};
+      rules_of(launch, first_row),
+      &launch,
+      launch.slot_kinds + (i64)instance * launch.slots,
+      first_row};
 }
 
 FN u64 stream_of(const Launch& launch, int instance, int chain) {
@@ -411,6 +523,7 @@ FN void run_slice(const Launch& launch, int job, int slice, char* scratch) {
     int removed = ruin<Index, BY_LISTS>(problem, at, draws, routes, change, is_allowed);
     sort_removed(problem, at, removed, draws);
     bool is_whole = recreate<Index, BY_LISTS>(problem, at, removed, draws, routes, change) && is_allowed;
+    if (HAS_KINDS && is_whole && removed > 0) change_vehicle(problem, at, at.sorted[0], draws, change);
     int level = (int)((launch.first_level + (u64)i * launch.level_rate) >> 32);
     level = level < launch.levels ? level : launch.levels - 1;
     float allowed = launch.temperatures[level] * mean_leg * exponential(draw(draws));
@@ -450,7 +563,8 @@ FN void begin_chain(const Launch& launch, int job) {
     tour.prev[u] = tour.next[u] = (Index)u;
     tour.route[u] = (Index)slots;
   }
-  for (int r = LANE; r <= slots; r += WIDTH) tour.room[r] = r < slots ? launch.capacities[instance] : -1;
+  for (int r = LANE; r <= slots; r += WIDTH)
+    tour.room[r] = r < slots ? launch.capacities[HAS_KINDS ? row_of_route(problem, r) : instance] : -1;
   SYNC();
   for (int i = LANE; i < problem.size; i += WIDTH) {
     int node = visits[i], route = routes[node], depot = nodes + route;
@@ -460,12 +574,12 @@ FN void begin_chain(const Launch& launch, int job) {
     tour.route[node] = (Index)route;
     tour.prev[node] = (Index)(is_first ? depot : visits[i - 1]);
     tour.next[node] = (Index)after;
-    tour.leg[node] = length_between(problem, node, after);
+    tour.leg[node] = length_between(problem, route, node, after);
     if (is_last) tour.prev[depot] = (Index)node;
     if (!is_first) continue;
     tour.route[depot] = (Index)route;
     tour.next[depot] = (Index)node;
-    tour.leg[depot] = length_between(problem, 0, node);
+    tour.leg[depot] = length_between(problem, route, 0, node);
   }
   SYNC();
   for (int r = LANE; r < slots; r += WIDTH)
@@ -474,7 +588,7 @@ FN void begin_chain(const Launch& launch, int job) {
   SYNC();
   if (RULES)
     for (int r = 0; r < slots; r++)
-      if (tour.route[nodes + r] == r) drive_both_ways(problem, tour, r);
+      if (tour.route[nodes + r] == r || HAS_KINDS) drive_both_ways(problem, tour, r);
   SYNC();
   i64 cost = total_of(problem, tour);
   store_block(launch.found + (i64)job * launch.words, (Quad*)block, launch.words);
@@ -507,7 +621,7 @@ FN void export_best(const Launch& launch, int instance) {
   for (int r = LANE; r < slots; r += WIDTH) {
     if (tour.route[nodes + r] == slots) continue;
     int number = 0, place = 0;
-    for (int earlier = 0; earlier < r; earlier++) number += tour.route[nodes + earlier] != slots;
+    for (int earlier = 0; earlier < r; earlier++) number += HAS_KINDS || tour.route[nodes + earlier] != slots;
     for (int node = tour.next[nodes + r]; node < nodes; node = tour.next[node]) {
       routes[node] = number;
       positions[node] = place++;

@@ -1,9 +1,12 @@
-// Rules beyond capacity: time windows, longest durations and distances, pickups, open routes. The macro RULES says which
-// are compiled; without any, the search is the plain one.
+// Rules beyond capacity: time windows, longest durations and distances, pickups, open routes, kinds of vehicles. The macro
+// RULES says which are compiled; without any, the search is the plain one.
 //
 // Times and distances are whole ticks (`RuleBatch`), so that a GPU and its emulation decide alike. Insertions are judged
 // in constant time by what is known before and after a leg: nodes are depots and customers, and everything is about the
 // leg that leaves a node.
+//
+// A kind of vehicle sees an instance of its own: with its depot as node 0, its capacity and limits, and legs that cost what
+// it costs, half of its fixed price on each leg at the depot. Every slot belongs to a kind, so a route has one.
 #pragma once
 
 #ifndef RULES
@@ -14,6 +17,7 @@
 #define HAS_DISTANCES ((RULES & 4) != 0)  // longest distances of routes
 #define HAS_PICKUPS ((RULES & 8) != 0)    // loads brought back
 #define HAS_OPEN ((RULES & 16) != 0)      // routes that end at their last customers
+#define HAS_KINDS ((RULES & 32) != 0)     // vehicles that differ: in capacity, depot, limits, prices or number
 
 #define NEVER (1 << 30)  // ticks
 

@@ -46,6 +46,10 @@ struct Problem {
   const u16* near;
   int size, nodes, slots, own_slots, near_count;
   RulesOf rules;
+  // of the kinds of vehicles, if there are any
+  const Launch* launch;
+  const int* slot_kinds;
+  int first_row;
 };
 
 template <class Index>
@@ -87,17 +91,28 @@ FN void load_block(Quad* to, const u32* from, int words) {
 
 FN int place_of(const Problem& problem, int node) { return node < problem.nodes ? node : 0; }
 
-FN bool ends_open(const Problem& problem, int node) {
-  return HAS_OPEN && problem.rules.is_open && node >= problem.nodes;
-}
+// The row, among those of all instances and kinds, of the kind that drives a route.
+FN int row_of_route(const Problem& problem, int route) { return problem.first_row + problem.slot_kinds[route]; }
 
-FN int length_between(const Problem& problem, int one, int other) {
-  if (ends_open(problem, other)) return 0;
-  return problem.lengths[(i64)place_of(problem, one) * problem.nodes + place_of(problem, other)];
+FN bool ends_open(const Problem& problem, int node) {
+  if (!HAS_OPEN || node < problem.nodes) return false;
+  if (HAS_KINDS) return problem.launch->open_routes[row_of_route(problem, node - problem.nodes)];
+  return problem.rules.is_open;
 }
 
 FN const int* row_of(const Problem& problem, int node) {
   return problem.lengths + (i64)place_of(problem, node) * problem.nodes;
+}
+
+// The lengths from a node, as the kind that drives a route sees them.
+FN const int* row_on(const Problem& problem, int route, int node) {
+  if (!HAS_KINDS) return row_of(problem, node);
+  return row_of(problem, node) + (i64)problem.slot_kinds[route] * problem.nodes * problem.nodes;
+}
+
+FN int length_between(const Problem& problem, int route, int one, int other) {
+  if (ends_open(problem, other)) return 0;
+  return row_on(problem, route, one)[place_of(problem, other)];
 }
 
 template <class Index>
@@ -122,26 +137,33 @@ FN void join(const Tour<Index>& tour, int one, int other, int length) {
   tour.leg[one] = length;
 }
 
-// One lane only: the same, looking up the length.
+// One lane only: the same on a route, looking up the length.
 template <class Index>
-FN void link(const Problem& problem, const Tour<Index>& tour, int one, int other) {
-  join(tour, one, other, length_between(problem, one, other));
+FN void link(const Problem& problem, const Tour<Index>& tour, int route, int one, int other) {
+  join(tour, one, other, length_between(problem, route, one, other));
 }
 
-FN RulesOf rules_of(const Launch& launch, int instance) {
+FN int count_kinds(const Launch& launch) { return HAS_KINDS ? launch.kinds : 1; }
+
+// The rules of an instance or, if vehicles differ, of one of its kinds.
+FN RulesOf rules_of(const Launch& launch, int row) {
   RulesOf rules = {};
   if (!RULES) return rules;
-  i64 nodes = launch.nodes, first = instance * nodes;
+  i64 nodes = launch.nodes, first = row * nodes;
   rules.legs = launch.legs + first * nodes;
   rules.durations = launch.durations + first * nodes;
   rules.early = launch.early + first;
   rules.late = launch.late + first;
   rules.service = launch.service + first;
   rules.pickups = launch.pickups + first;
-  rules.longest_distance = launch.longest_distances[instance];
-  rules.longest_duration = launch.longest_durations[instance];
-  rules.capacity = launch.capacities[instance];
-  rules.is_open = launch.open_routes[instance];
-  rules.is_last = launch.pickups_last[instance];
+  rules.longest_distance = launch.longest_distances[row];
+  rules.longest_duration = launch.longest_durations[row];
+  rules.capacity = launch.capacities[row];
+  rules.is_open = launch.open_routes[row];
+  rules.is_last = launch.pickups_last[row];
   return rules;
+}
+
+FN RulesOf rules_on(const Problem& problem, int route) {
+  return HAS_KINDS ? rules_of(*problem.launch, row_of_route(problem, route)) : problem.rules;
 }
