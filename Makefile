@@ -3,6 +3,8 @@
 PYTHON ?= python3
 BIN := .venv/bin
 INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e
+# search code, two lines of it at once
+COMPILE := xargs -P 2 -L 1 $(BIN)/python -m dynaroute.search
 
 .PHONY: demo serve test docs fuzz chaos lint bench release audit clean
 
@@ -12,7 +14,7 @@ INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check -c constraints
 	$(PYTHON) -c 'import sys; sys.exit("Dynaroute needs Python 3.11 or newer." if sys.version_info < (3, 11) else 0)'
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(INSTALL) .
-	$(BIN)/python -m dynaroute.search
+	printf '%s\n' 'search teams' 'limits large 2opt local' | $(COMPILE)
 	touch $@
 
 .venv/with-serve: .venv/installed
@@ -21,7 +23,7 @@ INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check -c constraints
 
 .venv/with-test: .venv/installed
 	$(INSTALL) '.[test]'
-	$(BIN)/python -m dynaroute.search rules
+	printf '%s\n' 'rules' '"rules with shipments and reloads"' | $(COMPILE)
 	touch $@
 
 .venv/with-bench: .venv/installed

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from itertools import dropwhile
 from typing import Any
 
@@ -11,9 +12,9 @@ import pytest
 from desk_days import make_day_plan
 from hypothesis import given, settings
 from hypothesis import strategies as some
+from plain_search import PlainSearch
 
 from dynaroute.base.errors import OptionError
-from dynaroute.base.stopping import Stopping
 from dynaroute.desk import replanning
 from dynaroute.desk.progress import VehicleProgress, follow_vehicles
 from dynaroute.desk.replanning import Replanned, replan
@@ -22,18 +23,23 @@ from dynaroute.plans.files.json import parse_json_plan, plan_to_json
 from dynaroute.problem.fleet import VehicleType
 from dynaroute.problem.instance import Instance
 from dynaroute.problem.solution import Solution, check
-from dynaroute.search.with_limits.search import search_with_limits
 
 HOUR = 3600.0
 NEW = [{"id": "New", "x": 1, "y": 1, "demand": 1, "window": ["09:00", "17:00"]}]
 
 
+@pytest.fixture(scope="module")
+def plain_search() -> Iterator[PlainSearch]:
+    with PlainSearch() as process:
+        yield process
+
+
 @pytest.fixture(autouse=True)
-def _search_briefly(monkeypatch: pytest.MonkeyPatch) -> None:
+def _search_briefly(plain_search: PlainSearch, monkeypatch: pytest.MonkeyPatch) -> None:
     """Search for some iterations instead of seconds, so that results do not depend on the machine."""
 
     def search(instance: Instance, start: Solution | None, **_: object) -> object:
-        return search_with_limits(instance, start, Stopping(iterations=40))
+        return plain_search.search(instance, start, iterations=40)
 
     monkeypatch.setattr(replanning, "solve", search)
 
@@ -119,7 +125,7 @@ def test_a_price_on_change_keeps_customers_where_they_are() -> None:
     assert len(dear.comparison.moved) == 0 < len(free.comparison.moved)
 
 
-def draw_day(random: np.random.Generator) -> Plan:
+def draw_day(random: np.random.Generator, plain_search: PlainSearch) -> Plan:
     """Ten customers, three vans, and a plan of a brief search."""
     count = 10
     windows = np.zeros((count + 1, 2))
@@ -136,16 +142,16 @@ def draw_day(random: np.random.Generator) -> Plan:
         speed=1.0,
         vehicles=(VehicleType(10, name="van", count=2, reload=reload), VehicleType(8, name="bike", count=2)),
     )
-    found = search_with_limits(instance, None, Stopping(iterations=20)).solution
+    found = plain_search.search(instance, None, iterations=20).solution
     routes = tuple(tuple(dropwhile(lambda node: node == 0, route)) for route in found.routes)
     return Plan(instance, Solution(routes, vehicles=found.vehicle_types(instance)))
 
 
 @settings(max_examples=15, deadline=None)
 @given(some.integers(0, 10**6), some.integers(0, 500))
-def test_what_has_happened_never_moves(seed: int, now: int) -> None:
+def test_what_has_happened_never_moves(plain_search: PlainSearch, seed: int, now: int) -> None:
     random = np.random.default_rng(seed)
-    plan = draw_day(random)
+    plan = draw_day(random, plain_search)
     vehicles = follow_vehicles(plan, now)
     if not vehicles:
         return

@@ -96,6 +96,22 @@ def test_compiled_search_uses_the_vehicles_that_cost_least() -> None:
     assert set(outcome.solution.vehicles or ()) == {1}
 
 
+def test_compiled_search_fetches_and_loads_again() -> None:
+    instance = Instance(
+        np.array([[0.0, 0.0], [10.0, 0.0], [12.0, 0.0], [-10.0, 0.0], [0.0, 9.0]]),
+        np.array([0, 0, 3, 8, 7]),
+        10,
+        pickups=np.array([0, 3, 0, 0, 0]),
+        partners=np.array([0, 2, 1, 0, 0]),
+        release=np.array([0.0, 0.0, 0.0, 0.0, 60.0]),
+        speed=1.0,
+        vehicles=(VehicleType(10, count=1, reload=("depot",)),),
+    )
+    solution = search_with_limits(instance, None, Stopping(iterations=200), seed=1).solution
+    assert check(instance, solution) == []
+    assert len(solution.routes) == 1
+
+
 def test_backhauls_that_come_last_may_have_a_route_of_their_own() -> None:
     instance = Instance(
         np.array([[0.0, 0.0], [10.0, 0.0], [11.0, 0.0], [-10.0, 0.0]]),

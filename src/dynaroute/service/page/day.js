@@ -1,7 +1,7 @@
 // The Day card: opening a day or a plan, its speed and vehicles; and the day that the page begins with.
 
 import { ApiError } from "./api.js";
-import { byId } from "./dom.js";
+import { byId, onSubmit } from "./dom.js";
 import { emptyInstance, fleetOf, hasFreePlaces, isOnGlobe, lacksSpeed, speedOf, withFleet, withSpeed } from "./instance.js";
 import { announce, clearNotice, showError, showNote, showNotes } from "./notices.js";
 import { countOf } from "./numbers.js";
@@ -33,9 +33,7 @@ export class DayCard {
       this.#load(emptyInstance(), ["Click the map: first the depot, then the stops."]);
       store.update({ tool: "add" });
     });
-    byId("random-form").addEventListener("submit", (event) => {
-      event.preventDefault();
-      const fields = new FormData(event.target);
+    onSubmit(byId("random-form"), (fields) => {
       this.#load(drawInstance({ size: Number(fields.get("size")), seed: Number(fields.get("seed")), capacity: null }));
     });
     this.#speed.addEventListener("change", () => this.#setSpeed());
@@ -58,9 +56,8 @@ export class DayCard {
       input.value = ""; // so that the same file can be chosen again after a correction
       if (file) this.#open(file);
     });
-    byId("paste-form").addEventListener("submit", (event) => {
-      event.preventDefault();
-      const text = new FormData(event.target).get("text");
+    onSubmit(byId("paste-form"), (fields) => {
+      const text = fields.get("text");
       this.#open(new File([text], `pasted${suffixOf(text)}`));
     });
     const mark = (isOver) => document.body.classList.toggle("dropping", isOver);

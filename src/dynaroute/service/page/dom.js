@@ -15,6 +15,14 @@ export function makeSvg(tag, attributes = {}, ...children) {
   return fill(document.createElementNS(SVG, tag), attributes, children);
 }
 
+/** Let a form's button, and Enter, do something on this page. */
+export function onSubmit(form, act) {
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    act(new FormData(form));
+  });
+}
+
 /** Bring an element into sight, where the page is so narrow that it may be far away. */
 export function reveal(element) {
   if (!matchMedia("(max-width: 719px)").matches) return;

@@ -6,7 +6,7 @@ import { byId, make } from "./dom.js";
 import { nameOf } from "./instance.js";
 import { formatClock, formatLength, formatMinutes, formatWindows } from "./numbers.js";
 import { unservedOf, vehicleOf } from "./plan.js";
-import { isLate, isReload, isTight, moveByKeys } from "./stops.js";
+import { answerPointerAndKeys, isLate, isReload, isTight } from "./stops.js";
 import { isSearching, shownRun } from "./state.js";
 
 const STEPS = [300, 600, 900, 1800, 3600, 7200, 14400]; // seconds between marks of the axis
@@ -22,11 +22,7 @@ export class Gantt {
   constructor(store, planner) {
     this.#store = store;
     this.#planner = planner;
-    this.#place.addEventListener("pointerover", ({ target }) => this.#hover(target));
-    this.#place.addEventListener("pointerleave", () => store.update({ hoveredRoute: null }));
-    this.#place.addEventListener("focusin", ({ target }) => this.#hover(target));
-    this.#place.addEventListener("click", ({ target }) => this.#click(target));
-    this.#place.addEventListener("keydown", (event) => moveByKeys(event, store, planner, this.#place));
+    answerPointerAndKeys(this.#place, store, planner);
     this.#place.addEventListener("pointerdown", (event) => this.#press(event));
     store.watch(["runs", "shownRun", "search", "tightMinutes"], () => this.#show());
     store.watch(["hoveredRoute", "pinnedRoute", "selectedNode"], () => this.#mark());
@@ -120,19 +116,6 @@ export class Gantt {
     for (const stop of this.#place.querySelectorAll("[data-stop]")) stop.classList.toggle("selected", Number(stop.dataset.stop) === selectedNode);
     for (const window of this.#place.querySelectorAll("[data-of]")) window.hidden = Number(window.dataset.of) !== selectedNode;
     if (selectedNode !== null) this.#place.querySelector(`[data-stop="${selectedNode}"]`)?.scrollIntoView({ block: "nearest", inline: "nearest" });
-  }
-
-  #hover(target) {
-    const row = target.closest("[data-row]");
-    this.#store.update({ hoveredRoute: row === null ? null : Number(row.dataset.row) });
-  }
-
-  #click(target) {
-    const [stop, name] = [target.closest("[data-stop]"), target.closest("[data-show]")];
-    if (stop !== null) this.#store.update({ selectedNode: Number(stop.dataset.stop) });
-    if (name === null) return;
-    const route = Number(name.dataset.show);
-    this.#store.update({ pinnedRoute: this.#store.state.pinnedRoute === route ? null : route });
   }
 
   #press(event) {

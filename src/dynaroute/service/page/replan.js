@@ -1,7 +1,7 @@
 // The day changes under way: what has happened stays, and the service plans the rest again.
 
 import { ApiError } from "./api.js";
-import { byId, make } from "./dom.js";
+import { byId, make, onSubmit } from "./dom.js";
 import { nameOf } from "./instance.js";
 import { clearNotice, showError, showNote } from "./notices.js";
 import { judged, makeRun, planOf, vehicleOf } from "./plan.js";
@@ -18,10 +18,7 @@ export class ReplanForm {
   constructor(store, api) {
     this.#store = store;
     this.#api = api;
-    this.#form.addEventListener("submit", (event) => {
-      event.preventDefault();
-      this.#replan();
-    });
+    onSubmit(this.#form, (fields) => this.#replan(Object.fromEntries(fields)));
     store.watch(["runs", "shownRun"], (state) => this.#offer(shownRun(state)));
   }
 
@@ -35,10 +32,9 @@ export class ReplanForm {
     cancel.replaceChildren(NONE.cloneNode(true), ...stops);
   }
 
-  async #replan() {
+  async #replan({ now, broken, cancel }) {
     clearNotice(this.#notice);
     const run = shownRun(this.#store.state);
-    const { now, broken, cancel } = Object.fromEntries(new FormData(this.#form));
     const events = { ...(broken ? { broken: [broken] } : {}), ...(cancel ? { cancel: [cancel] } : {}) };
     const button = this.#form.querySelector("button");
     button.disabled = true;

@@ -6,7 +6,7 @@ import { amountsOf, dimensionsOf, fleetOf, nameOf } from "./instance.js";
 import { formatAmount, formatClock, formatHours, formatLength, formatMinutes, formatPrice, formatWindows, isPriced } from "./numbers.js";
 import { vehicleOf } from "./plan.js";
 import { isSearching, runToShow } from "./state.js";
-import { isLate, isReload, isTight, moveByKeys } from "./stops.js";
+import { answerPointerAndKeys, isLate, isReload, isTight } from "./stops.js";
 
 export class RoutesPanel {
   #place = byId("panel-routes");
@@ -17,11 +17,8 @@ export class RoutesPanel {
   constructor(store, planner) {
     this.#store = store;
     this.#planner = planner;
-    this.#place.addEventListener("pointerover", ({ target }) => this.#hover(target));
-    this.#place.addEventListener("pointerleave", () => store.update({ hoveredRoute: null }));
-    this.#place.addEventListener("focusin", ({ target }) => this.#hover(target));
-    this.#place.addEventListener("click", ({ target }) => this.#click(target));
-    this.#place.addEventListener("keydown", (event) => moveByKeys(event, store, planner, this.#place));
+    answerPointerAndKeys(this.#place, store, planner);
+    this.#place.addEventListener("click", ({ target }) => this.#toggleLock(target.closest("[data-lock]")));
     store.watch(["runs", "shownRun", "search", "tightMinutes"], () => this.#show());
     store.watch(["hoveredRoute", "pinnedRoute", "selectedNode"], () => this.#mark());
   }
@@ -102,21 +99,10 @@ export class RoutesPanel {
     }
   }
 
-  #hover(target) {
-    const card = target.closest("[data-card]");
-    this.#store.update({ hoveredRoute: card === null ? null : Number(card.dataset.card) });
-  }
-
-  #click(target) {
-    const [stop, name, lock] = ["button[data-stop]", "[data-show]", "[data-lock]"].map((each) => target.closest(each));
-    if (stop !== null) this.#store.update({ selectedNode: Number(stop.dataset.stop) });
-    if (lock !== null) {
-      this.#planner.toggleLock(Number(lock.dataset.lock));
-      this.#place.querySelector(`[data-lock="${lock.dataset.lock}"]`).focus({ preventScroll: true });
-    }
-    if (name === null) return;
-    const route = Number(name.dataset.show);
-    this.#store.update({ pinnedRoute: this.#store.state.pinnedRoute === route ? null : route });
+  #toggleLock(lock) {
+    if (lock === null) return;
+    this.#planner.toggleLock(Number(lock.dataset.lock));
+    this.#place.querySelector(`[data-lock="${lock.dataset.lock}"]`).focus({ preventScroll: true });
   }
 }
 

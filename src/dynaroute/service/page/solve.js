@@ -2,7 +2,7 @@
 
 import { aligned } from "./align.js";
 import { ApiError } from "./api.js";
-import { byId, make, reveal } from "./dom.js";
+import { byId, make, onSubmit, reveal } from "./dom.js";
 import { lacksSpeed } from "./instance.js";
 import { withoutLocked } from "./locks.js";
 import { announce, clearNotice, showError, showNote } from "./notices.js";
@@ -46,10 +46,7 @@ export class SolveCard {
   constructor(store, api) {
     this.#store = store;
     this.#api = api;
-    this.#form.addEventListener("submit", (event) => {
-      event.preventDefault();
-      this.solve();
-    });
+    onSubmit(this.#form, () => this.solve());
     this.#form.addEventListener("change", () => this.#showTimeField());
     this.#seconds.addEventListener("input", () => (this.#isTimeWritten = true));
     byId("stop").addEventListener("click", () => this.#stop());

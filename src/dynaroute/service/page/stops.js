@@ -1,4 +1,4 @@
-// What the list of stops and the chart share: which stops are late or tight, and moving stops by keys.
+// What the list of stops and the chart share: which stops are late or tight, and what pointer and keys do.
 
 import { nameOf } from "./instance.js";
 import { announce } from "./notices.js";
@@ -21,8 +21,27 @@ export function isReload(instance, node) {
   return node === 0 || node > instance.customers.length;
 }
 
+/** Under the pointer a route is shown; a click selects a stop or pins a route; Alt and an arrow move a stop. */
+export function answerPointerAndKeys(place, store, planner) {
+  const hover = ({ target }) => {
+    const row = target.closest("[data-row], [data-card]");
+    store.update({ hoveredRoute: row === null ? null : Number(row.dataset.row ?? row.dataset.card) });
+  };
+  place.addEventListener("pointerover", hover);
+  place.addEventListener("focusin", hover);
+  place.addEventListener("pointerleave", () => store.update({ hoveredRoute: null }));
+  place.addEventListener("keydown", (event) => moveByKeys(event, store, planner, place));
+  place.addEventListener("click", ({ target }) => {
+    const [stop, name] = [target.closest("[data-stop]"), target.closest("[data-show]")];
+    if (stop !== null) store.update({ selectedNode: Number(stop.dataset.stop) });
+    if (name === null) return;
+    const route = Number(name.dataset.show);
+    store.update({ pinnedRoute: store.state.pinnedRoute === route ? null : route });
+  });
+}
+
 /** Alt and an arrow: up and down go to another route, left and right to another place in it. */
-export function moveByKeys(event, store, planner, place) {
+function moveByKeys(event, store, planner, place) {
   const element = event.target.closest("[data-stop]");
   const run = shownRun(store.state);
   if (element === null || run === null || run.isPending || !event.altKey || !(event.key in STEPS)) return;

@@ -1,7 +1,7 @@
 // The dialog that opens a spreadsheet: which sheet, what each column means, which vehicles, how fast they drive.
 
 import { ApiError } from "./api.js";
-import { byId, make } from "./dom.js";
+import { byId, make, onSubmit } from "./dom.js";
 import { clearNotice, showError, showNote } from "./notices.js";
 import { countOf } from "./numbers.js";
 import { makeVehicleTable } from "./vehicles.js";
@@ -34,10 +34,7 @@ export class TableDialog {
       this.#look();
     });
     this.#form.elements.vehicles.addEventListener("change", () => this.#showVehicles());
-    this.#form.addEventListener("submit", (event) => {
-      event.preventDefault();
-      this.#open();
-    });
+    onSubmit(this.#form, () => this.#open());
     byId("table-cancel").addEventListener("click", () => this.#dialog.close());
   }
 

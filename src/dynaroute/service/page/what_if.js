@@ -1,7 +1,7 @@
 // What would be if: other numbers of vehicles, a window less, or every promise dropped in turn.
 
 import { ApiError } from "./api.js";
-import { byId, make } from "./dom.js";
+import { byId, make, onSubmit } from "./dom.js";
 import { fleetOf, nameOf } from "./instance.js";
 import { clearNotice, showError } from "./notices.js";
 import { formatLength, formatPrice } from "./numbers.js";
@@ -21,10 +21,7 @@ export class WhatIfPanel {
   constructor(store, api) {
     this.#store = store;
     this.#api = api;
-    this.#form.addEventListener("submit", (event) => {
-      event.preventDefault();
-      this.#ask();
-    });
+    onSubmit(this.#form, () => this.#ask());
     store.watch(["instance"], ({ instance }) => instance !== null && this.#offer(instance));
     store.watch(["shownRun"], () => this.#answer.replaceChildren());
   }
