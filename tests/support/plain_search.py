@@ -46,8 +46,11 @@ class PlainSearch:
 
 def answer_questions() -> None:
     """Search what is asked for until nobody asks any more."""
-    while sys.stdin.buffer.peek(1):
-        instance, start, iterations = pickle.load(sys.stdin.buffer)
+    while True:
+        try:
+            instance, start, iterations = pickle.load(sys.stdin.buffer)
+        except EOFError:
+            return
         pickle.dump(search_with_limits(instance, start, Stopping(iterations=iterations)), sys.stdout.buffer)
         sys.stdout.buffer.flush()
 
