@@ -124,7 +124,8 @@ def _set_lifo(random: Random, count: int, fields: Fields, *_: Fields) -> None:
 
 
 def _set_rides(random: Random, count: int, fields: Fields, *_: Fields) -> None:
-    """Limit the ride of a shipment that is made later: of the one from customer 1 to 2."""
+    """Ship from customer 1 to 2, and limit the ride."""
+    _set_shipments(random, count, fields)
     fields["max_ride"] = np.array([math.inf, float(random.integers(20, 80)), *[math.inf] * (count - 1)])
 
 

@@ -25,6 +25,7 @@ __all__ = [
     "judge_fleet",
     "judge_route",
     "judge_statements",
+    "judge_totals",
     "measure_leg",
     "measure_legs",
     "price_all",
@@ -97,6 +98,24 @@ def judge_costs(
         if not _agrees(stated, length, exact=is_exact):
             message = f"The stated length of route {number} is {stated:.10g}, but it is {length:.10g} long."
             yield Violation("cost", message, number)
+
+
+def judge_totals(
+    instance: Instance, routes: Sequence[_Route], vehicles: Sequence[VehicleType], statements: Statements
+) -> Iterator[Violation]:
+    """Find a false total length, or false money, of routes of known customers."""
+    if statements.length is not None:
+        length = math.fsum(
+            leg
+            for route, vehicle in zip(routes, vehicles, strict=True)
+            for leg in measure_legs(instance, route, vehicle)
+        )
+        if not _agrees(statements.length, length, exact=False):
+            yield Violation("cost", f"The stated length is {statements.length:.10g}, but it is {length:.10g}.")
+    if statements.money is not None and instance.is_priced:
+        money = price_all(instance, routes, vehicles)
+        if not _agrees(statements.money, money, exact=False):
+            yield Violation("cost", f"The stated money is {statements.money:.10g}, but the routes cost {money:.10g}.")
 
 
 def price_all(instance: Instance, routes: Sequence[_Route], vehicles: Sequence[VehicleType]) -> float:

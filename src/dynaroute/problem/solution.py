@@ -18,7 +18,7 @@ from dynaroute.base.display import LONGEST_ITEM, show_text
 from dynaroute.base.errors import SolutionError
 from dynaroute.problem.driving import list_loads
 from dynaroute.problem.instance import Instance
-from dynaroute.problem.judge import choose_types, judge_costs, judge_fleet, judge_statements, price_all
+from dynaroute.problem.judge import choose_types, judge_costs, judge_fleet, judge_statements, judge_totals, price_all
 from dynaroute.problem.judging.groups import judge_groups, judge_missing
 from dynaroute.problem.judging.route import Violation, judge_route
 from dynaroute.problem.sketch import Sketch
@@ -283,7 +283,8 @@ def find_false_statements(
     route_costs = solution.statements.route_costs
     if len(instance.fleet) > 1 and stated is None:
         route_costs = None  # vehicles of different types may swap their routes
-    if solution.stated_cost is None and route_costs is None:
+    statements = solution.statements
+    if solution.stated_cost is None and route_costs is None and statements.length is None and statements.money is None:
         return found
     nodes = _list_known_nodes(instance)
     if not all(map(nodes.__contains__, (node for route in solution.routes for node in route))):
@@ -293,7 +294,8 @@ def find_false_statements(
     if not all(0 <= kind < len(instance.fleet) for kind in types):
         return found
     vehicles = [instance.fleet[kind] for kind in types]
-    return found + list(judge_costs(instance, solution.routes, vehicles, solution.stated_cost, route_costs))
+    found += judge_costs(instance, solution.routes, vehicles, solution.stated_cost, route_costs)
+    return found + list(judge_totals(instance, solution.routes, vehicles, statements))
 
 
 def _explain_unknown(instance: Instance, solution: Solution, number: int, stop: int) -> Violation:

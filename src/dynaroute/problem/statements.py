@@ -34,6 +34,8 @@ class Statements:
         Load of each route, in the user's unit.
     route_costs
         Length of each route.
+    length, money
+        Length of all routes, and what they cost where anything has a price.
     unserved
         Customers on no route.
     violations
@@ -45,6 +47,8 @@ class Statements:
     ids: tuple[tuple[str, ...], ...] | None = None
     loads: tuple[Decimal, ...] | None = None
     route_costs: tuple[float, ...] | None = None
+    length: float | None = None
+    money: float | None = None
     unserved: tuple[int, ...] | None = None
     violations: frozenset[StatedViolation] = frozenset()
     waiting: tuple[int, ...] = ()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,9 @@ HOME = {"id": "home", "x": 1, "y": 2, "window": ["06:00", "22:00"], "loading": "
 STOP = {"x": 1, "y": 1}
 LONG_BREAK = {"duration": "45 min", "after_driving": "4h30"}
 DESK = {"id": "desk", "pickup": STOP, "delivery": STOP | {"id": "Anna"}, "demand": 3, "prize": 9, "max_ride": 60}
+
+GIVER = {"x": 1, "y": 1, "demand": 0, "pickup": 2, "shipment": "a"}
+TAKER = {"x": 2, "y": 2, "demand": 2, "shipment": "a"}
 
 
 def day(customer: dict[str, Any] | None = None, van: dict[str, Any] | None = None, **changes: Any) -> dict[str, Any]:
@@ -153,6 +157,13 @@ def test_an_optional_customer_has_the_lowest_priority() -> None:
         ("customers[1].release", day({"release": "soon"})),
         ("customers[1].release", day({"release": -1})),
         ("customers[1].max_ride", day({"max_ride": -1})),
+        ("customers[1].max_ride", day({"max_ride": 60})),
+        ("customers[3].max_ride", day(customers=[CUSTOMER, OTHER, GIVER, TAKER | {"max_ride": 60}])),
+        ("customers[1].prize", day({"prize": Decimal("1e400")})),
+        ("customers[1].late_cost", day({"late_cost": Decimal("1e400")})),
+        ("customers[1].pickup", day({"pickup": Decimal("1e400")})),
+        ("vehicles[0].capacity", day(van={"capacity": Decimal("1e400")})),
+        ("vehicles[0].initial_load", day(van={"initial_load": Decimal("1e-400")})),
         ("customers[1].skills", day({"skills": [1]})),
         ("customers[1].skills", day({"skills": {}})),
         ("customers[1].not_vehicles", day({"not_vehicles": {}})),
@@ -168,6 +179,7 @@ def test_an_optional_customer_has_the_lowest_priority() -> None:
         ("places[0].colour", day(places=[HOME | {"colour": "red"}])),
         ("places[0]", day(places=[HOME | {"id": "depot"}])),
         ("places[0].window", day(places=[HOME | {"window": [1]}])),
+        ("places[0].loading", day(places=[HOME | {"loading": -1}])),
         ("backhauls", day(backhauls="now and then")),
         ("vehicles[0].distance_cost", day(van={"distance_cost": -2})),
         ("vehicles[0].time_cost", day(van={"time_cost": "dear"})),
@@ -181,7 +193,8 @@ def test_an_optional_customer_has_the_lowest_priority() -> None:
         ("vehicles[0].max_driving", day(van={"max_driving": 0})),
         ("vehicles[0].speed_factor", day(van={"speed_factor": 0})),
         ("vehicles[0].service_factor", day(van={"service_factor": -1})),
-        ("vehicles[0].breaks", day(van={"breaks": [{"duration": 5}]})),
+        ("vehicles[0].breaks[0]", day(van={"breaks": [{"duration": 5}]})),
+        ("vehicles[0].breaks[1]", day(van={"breaks": [LONG_BREAK, {"duration": -5, "window": [1, 2]}]})),
         ("vehicles[0].breaks[0].place", day(van={"breaks": [{"duration": 5, "place": "home"}]})),
         ("vehicles[0].loading", day(van={"loading": -1})),
         ("vehicles[0].initial_load", day(van={"initial_load": 11})),
@@ -225,6 +238,10 @@ def test_an_optional_customer_has_the_lowest_priority() -> None:
         ("shipments[0].pickup", day(shipments=[{"delivery": STOP}])),
         ("shipments[0].pickup.x", day(shipments=[{"pickup": {"y": 1}, "delivery": STOP}])),
         ("shipments[0].demand", day(shipments=[{"pickup": STOP, "delivery": STOP, "demand": "much"}])),
+        ("shipments[0].id", day(shipments=[DESK | {"id": ["desk"]}])),
+        ("shipments[0].pickup.demand", day(shipments=[DESK | {"pickup": STOP | {"demand": 2}}])),
+        ("shipments[0].delivery.prize", day(shipments=[DESK | {"delivery": STOP | {"prize": 2}}])),
+        ("shipments[0].delivery.shipment", day(shipments=[DESK | {"delivery": STOP | {"shipment": "a"}}])),
         ("shipments[0].colour", day(shipments=[{"pickup": STOP, "delivery": STOP, "colour": "red"}])),
     ],
     ids=str,

@@ -70,6 +70,7 @@ from dynaroute.formats.json.rules import (
     read_places,
     read_wishes,
     refuse_aims,
+    refuse_stray_rides,
     scale_amounts,
     uses_rules,
 )
@@ -309,7 +310,9 @@ def _build_instance(
         instance = instance if vehicles is None else use_vehicles(instance, vehicles)
         wishes = read_wishes(nodes, paths) if has_rules else {}
         wishes |= read_frozen(document, nodes, paths, instance.fleet, stops)
-        return replace(instance, **wishes) if wishes else instance
+        instance = replace(instance, **wishes) if wishes else instance
+        refuse_stray_rides(instance, name_path)
+        return instance
 
 
 def _read_unit(value: object) -> Literal["m"] | None:

@@ -6,15 +6,17 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dynaroute.base.decimals import plain_number, scale_to_integers
-from dynaroute.base.errors import FormatError, InstanceError, UnsupportedError, Where
+from dynaroute.base.errors import FormatError, InstanceError, UnsupportedError, Where, placed
 from dynaroute.formats.json.document import join_path, read_number, require, require_list, require_object
 from dynaroute.formats.json.times import read_seconds, read_window
+from dynaroute.formats.numbers import refuse_unmeasurable
 from dynaroute.problem.instance import Instance
 from dynaroute.problem.working_day import Place
 
@@ -31,6 +33,7 @@ RULE_KEYS = frozenset(
     {"pickup", "shipment", "optional", "windows", "usual_vehicle", "lifo", *_WORDS, *_LABELS, *_NUMBERS, *_TIMES}
 )
 SHIPMENT_KEYS = frozenset({"id", "pickup", "delivery", "demand", "prize", "priority", "max_ride", "lifo"})
+_OF_SHIPMENTS = (SHIPMENT_KEYS | {"shipment"}) - {"id"}  # which would not be asked of a single stop
 _PLACE_KEYS = frozenset({"id", "name", "x", "y", "lat", "lon", "window", "loading"})
 AIMS: dict[str, frozenset[str]] = {  # what is understood, but not planned yet
     "problem": frozenset({"compactness"}),
@@ -62,9 +65,12 @@ def expand_shipments(document: Mapping[str, object]) -> tuple[Mapping[str, objec
             raise FormatError(
                 f"a shipment has no {key}.", where=Where(field=f"{path}.{key}"), remedy="Give it to one of its stops."
             )
-        label = str(shipment.get("id") or f"shipment {index + 1}")
+        label = _read_label(shipment.get("id"), f"{path}.id") or f"shipment {index + 1}"
         for key in ("pickup", "delivery"):
             stop = dict(require_object(require(shipment, key, path), f"{path}.{key}"))
+            for name in sorted(_OF_SHIPMENTS & stop.keys()):
+                message, where = f"a stop of a shipment has no {name} of its own.", Where(field=f"{path}.{key}.{name}")
+                raise FormatError(message, where=where, remedy="Give it to the shipment, or leave it out.")
             stop |= {"shipment": label, "id": stop.get("id") or f"{label} {key}", "demand": 0}
             amount = "pickup" if key == "pickup" else "demand"
             stop[amount] = shipment.get("demand", 0)
@@ -112,7 +118,7 @@ def read_dimensions(values: Iterable[object]) -> tuple[str, ...] | None:
 def read_amounts(value: object, path: str, dimensions: tuple[str, ...] | None) -> list[Decimal]:
     """Read an amount in every dimension: a number, or an object with a number by dimension."""
     if dimensions is None:
-        return [read_number(value, path)]
+        return [_read_amount(value, path)]
     if not isinstance(value, Mapping):
         number = read_number(value, path)
         if number == 0:
@@ -124,7 +130,14 @@ def read_amounts(value: object, path: str, dimensions: tuple[str, ...] | None) -
             message = f"no vehicle has a capacity for {key}."
             remedy = f"Dimensions are {', '.join(dimensions)}."
             raise FormatError(message, where=Where(field=join_path(path, str(key))), remedy=remedy)
-    return [read_number(value[key], join_path(path, key)) if key in value else Decimal(0) for key in dimensions]
+    return [_read_amount(value[key], join_path(path, key)) if key in value else Decimal(0) for key in dimensions]
+
+
+def _read_amount(value: object, path: str) -> Decimal:
+    number = read_number(value, path)
+    with placed(lambda where: replace(where, field=path)):
+        scale_to_integers([number])  # alone, so that a number beyond all scales is found where it is
+    return number
 
 
 def scale_amounts(
@@ -176,12 +189,13 @@ def read_places(document: Mapping[str, object], axes: tuple[str, str] | None) ->
             x, y = position or (None, None)
             window = None if item.get("window") is None else read_window(item["window"], f"{path}.window")
             loading = read_seconds(item.get("loading"), f"{path}.loading", 0.0)
-            try:
+            with placed(partial(_place_in_place, path)):
                 places.append(Place(str(label), x, y, window, loading))
-            except InstanceError as error:
-                error.where = Where(field=path)
-                raise
     return tuple(places)
+
+
+def _place_in_place(path: str, where: Where) -> Where:
+    return replace(where, field=f"{path}.{where.field}" if where.field in _PLACE_KEYS else path)
 
 
 # Wishes of customers
@@ -233,6 +247,18 @@ def read_wishes(nodes: Sequence[Mapping[str, object]], paths: Sequence[str]) -> 
     return fields
 
 
+def refuse_stray_rides(instance: Instance, path_of: Callable[[int], str]) -> None:
+    """Raise if a stop that hands nothing over has a longest ride, which would mean nothing there."""
+    if instance.max_ride is None:
+        return
+    is_stray = np.isfinite(instance.max_ride) & ~(
+        np.array([False]) if instance.is_pickup is None else instance.is_pickup
+    )
+    for node in np.flatnonzero(is_stray).tolist():
+        where = Where(field=f"{path_of(node)}.max_ride")
+        raise FormatError("only the pickup of a shipment has a max_ride.", where=where, remedy="Give it there.")
+
+
 def _each(nodes: Sequence[Mapping[str, object]], paths: Sequence[str]) -> Iterable[tuple[Mapping[str, object], str]]:
     return zip(nodes, paths, strict=True)
 
@@ -260,7 +286,9 @@ def _pair(labels: Sequence[str], paths: Sequence[str]) -> NDArray[np.intp]:
 
 
 def _read_float(value: object, path: str, without: float) -> float:
-    return without if value is None else float(read_number(value, path))
+    if value is None:
+        return without
+    return refuse_unmeasurable(float(read_number(value, path)), Where(field=path))
 
 
 def _read_truth(value: object, path: str) -> bool:

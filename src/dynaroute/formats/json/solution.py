@@ -154,6 +154,8 @@ def _read_statements(document: Mapping[str, object]) -> Statements:
         route_costs=None
         if lengths is None
         else tuple(_read_cost(length, f"route_costs[{place}]") for place, length in enumerate(lengths)),
+        length=None if document.get("length") is None else _read_cost(document["length"], "length"),
+        money=None if document.get("money") is None else _read_cost(document["money"], "money"),
         unserved=None if unserved is None else _read_route(unserved, "unserved"),
         violations=frozenset(
             _read_violation(violation, f"violations[{place}]") for place, violation in enumerate(violations or ())

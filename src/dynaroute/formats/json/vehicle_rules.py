@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from typing import Any
 
 from dynaroute.base.decimals import plain_number
-from dynaroute.base.errors import FormatError, InstanceError, Where
+from dynaroute.base.errors import FormatError, InstanceError, Where, placed
 from dynaroute.base.vocabulary import join_with_or
 from dynaroute.formats.json.document import read_number, require, require_list, require_object
 from dynaroute.formats.json.frozen import read_stops
@@ -123,7 +124,8 @@ def _read_break(value: object, path: str) -> Break:
     driving = (
         None if item.get("after_driving") is None else read_seconds(item["after_driving"], f"{path}.after_driving", 0)
     )
-    return Break(duration, window, driving)
+    with placed(lambda where: replace(where, field=path)):
+        return Break(duration, window, driving)
 
 
 def vehicle_rules_to_json(vehicle: VehicleType, metres: float) -> dict[str, object]:

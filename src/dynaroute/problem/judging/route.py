@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dynaroute.base.vocabulary import ViolationKind
 from dynaroute.problem.fleet import TOLERANCE, VehicleType
@@ -25,9 +25,9 @@ class Violation:
     kind
         What is wrong: an unknown, missing or repeated customer; overload; late at a customer or at the end; too long in
         time; too far in distance; too many stops; an unknown vehicle type; more vehicles of a type than there are; a
-        break, skill, pair, ride, reload, group, driving time, place or backhaul against the rules; a beginning or a leg
-        that was fixed; or a false statement of a file: a cost, ids, loads or unserved customers that do not fit its
-        routes.
+        break, skill, pair, ride, reload, release, group, driving time, place or backhaul against the rules; a beginning
+        or a leg that was fixed; or a false statement of a file: a cost or length, ids, loads or unserved customers that
+        do not fit its routes.
     message
         A description of the violation.
     route
@@ -262,7 +262,35 @@ def _customer(instance: Instance, node: int) -> int | None:
 
 def _judge_times(instance: Instance, number: int, route: _Route, vehicle: VehicleType) -> Iterator[Violation]:
     """Check lateness, departing as early as possible, then breaks, driving, rides and the duration."""
-    drive = drive_route(instance, route, vehicle)
+    drive, shown = drive_route(instance, route, vehicle), instance.shown_duration
+    if late := list(_judge_lateness(instance, number, route, vehicle, drive)):
+        yield from _judge_release(instance, number, route, vehicle)
+        yield from late
+    if not drive.has_breaks:
+        by = vehicle.name or "its driver"
+        yield Violation("break", f"Route {number} leaves {by} no place for a break that is due.", number)
+    if vehicle.max_driving is not None and drive.driving - vehicle.max_driving > TOLERANCE:
+        message = (
+            f"Route {number} is driven for {shown(drive.driving)}: {shown(drive.driving - vehicle.max_driving)} more "
+            f"than {shown(vehicle.max_driving)}."
+        )
+        yield Violation("driving", message, number)
+    yield from _judge_rides(instance, number, drive)
+    longest = math.inf if vehicle.max_duration is None else vehicle.max_duration
+    if vehicle.overtime is not None:
+        longest = min(longest, vehicle.overtime.after + vehicle.overtime.at_most)
+    if drive.duration - longest > TOLERANCE:
+        message = (
+            f"Route {number} takes at least {shown(drive.duration)}: "
+            f"{shown(drive.duration - longest)} more than {shown(longest)}."
+        )
+        yield Violation("too_long", message, number)
+
+
+def _judge_lateness(
+    instance: Instance, number: int, route: _Route, vehicle: VehicleType, drive: Drive
+) -> Iterator[Violation]:
+    """Find lateness at customers, where the vehicle loads again, and at the end."""
     shown_time, shown = instance.shown_time, instance.shown_duration
     buffer = f", less a buffer of {shown(instance.buffer)}" if instance.buffer else ""
     for node, start, lateness in zip(route, drive.starts, drive.lateness, strict=True):
@@ -285,25 +313,22 @@ def _judge_times(instance: Instance, number: int, route: _Route, vehicle: Vehicl
     if vehicle.shift is not None and drive.end - vehicle.shift[1] > TOLERANCE:
         message = f"Route {number} ends {shown(drive.end - vehicle.shift[1])} after the end of its shift."
         yield Violation("late", message, number)
-    if not drive.has_breaks:
-        by = vehicle.name or "its driver"
-        yield Violation("break", f"Route {number} leaves {by} no place for a break that is due.", number)
-    if vehicle.max_driving is not None and drive.driving - vehicle.max_driving > TOLERANCE:
+
+
+def _judge_release(instance: Instance, number: int, route: _Route, vehicle: VehicleType) -> Iterator[Violation]:
+    """Find out whether a late route waits for goods: without release times it would be in time."""
+    if instance.release is None:
+        return
+    released = {node: float(instance.release[node]) for node in route if 1 <= node <= instance.size}
+    last = max(released, key=released.__getitem__)
+    at_once = replace(instance, release=None)
+    drive = drive_route(at_once, route, vehicle)
+    if next(_judge_lateness(at_once, number, route, vehicle, drive), None) is None:
+        when = instance.shown_time(released[last])
         message = (
-            f"Route {number} is driven for {shown(drive.driving)}: {shown(drive.driving - vehicle.max_driving)} more "
-            f"than {shown(vehicle.max_driving)}."
+            f"Route {number} waits for the goods of {instance.called(last)}, which are released at {when}: too late."
         )
-        yield Violation("driving", message, number)
-    yield from _judge_rides(instance, number, drive)
-    longest = math.inf if vehicle.max_duration is None else vehicle.max_duration
-    if vehicle.overtime is not None:
-        longest = min(longest, vehicle.overtime.after + vehicle.overtime.at_most)
-    if drive.duration - longest > TOLERANCE:
-        message = (
-            f"Route {number} takes at least {shown(drive.duration)}: "
-            f"{shown(drive.duration - longest)} more than {shown(longest)}."
-        )
-        yield Violation("too_long", message, number)
+        yield Violation("release", message, number, last)
 
 
 def _judge_rides(instance: Instance, number: int, drive: Drive) -> Iterator[Violation]:
