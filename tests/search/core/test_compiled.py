@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 import dynaroute
 from dynaroute.search.core import compiled as module
-from dynaroute.search.core.compiled import compiled, compiled_inline, find_cache_folder, make_apart
+from dynaroute.search.core.compiled import compiled, compiled_apart, compiled_inline, find_cache_folder, make_apart
 
 CALLEE = """
 from dynaroute.search.core.compiled import compiled, compiled_inline
@@ -174,3 +174,26 @@ def test_small_arrays_share_no_cache_line() -> None:
     lines = [{(array.ctypes.data + byte) // 64 for byte in range(array.nbytes)} for array in arrays]
     assert sum(map(len, lines)) == len(set.union(*lines))
     assert all(array.ctypes.data % 64 == 0 and not array.any() for array in arrays)
+
+
+@compiled_apart
+def _double(number: int) -> int:
+    return 2 * number
+
+
+@compiled_inline
+def _double_in_line(number: int) -> int:
+    return _double(number)
+
+
+@compiled
+def _quadruple(number: int) -> int:
+    return _double_in_line(_double_in_line(number))
+
+
+@pytest.mark.skipif(not hasattr(_double, "_part"), reason="without compiling there is no machine code")
+def test_a_function_compiled_apart_is_not_inlined_where_its_caller_is() -> None:
+    assert _quadruple(3) == 12
+    parts = {function: function._part.overloads.values() for function in (_double, _double_in_line)}  # type: ignore[attr-defined]
+    is_inlined = [["alwaysinline" in each.library.get_llvm_str() for each in found] for found in parts.values()]
+    assert is_inlined == [[False], [True]]

@@ -18,6 +18,7 @@ from typing import Any, TypeVar, cast
 
 import numba
 import numpy as np
+from llvmlite.binding import Linkage
 from numba.core import ir, types
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
 from numba.core.codegen import JITCodeLibrary
@@ -58,7 +59,7 @@ def compiled_inline(function: _Function) -> _Function:
 
 def compiled_apart(function: _Function) -> _Function:
     """The same for a long function with many callers: it is called, not inlined, which compiles much faster."""
-    return _compile(function, {key: value for key, value in INLINE_OPTIONS.items() if key != "forceinline"})
+    return _compile(function, INLINE_OPTIONS | {"forceinline": False})  # not left out: it would be its caller's
 
 
 @cache
@@ -221,6 +222,16 @@ class _WholeLibrary(_PartLibrary):
     def finalize(self) -> None:
         self._linking_libraries = list(dict.fromkeys(self.list_parts()))
         JITCodeLibrary.finalize(self)
+
+    def _optimize_final_module(self) -> None:
+        """Optimise the code once it is known that nothing else calls the parts.
+
+        So parts lose the arguments that they do not need: a problem with all rules is more than 600 of them.
+        """
+        for function in self.get_defined_functions():
+            if function.linkage == Linkage.linkonce_odr:
+                function.linkage = "internal"
+        JITCodeLibrary._optimize_final_module(self)
 
     @property
     def codegen(self) -> Any:
