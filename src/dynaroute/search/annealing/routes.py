@@ -80,6 +80,7 @@ def _add_rules(tours: Tours, problem: SearchProblem) -> Tours:
     """Add what is known about routes with rules."""
     nodes, size, dimensions = len(problem.demands), problem.size, problem.rules.rooms.shape[1]
     return tours._replace(
+        due=np.full(nodes, np.inf),  # where nothing can be too late, it stays so
         prices=np.zeros(size),
         driving=np.zeros(size),
         spans=np.zeros(size),

@@ -33,6 +33,7 @@ __all__ = [
     "USED",
     "Tours",
     "change_kind",
+    "close_slot",
     "insert_stop",
     "is_end",
     "is_stop",
@@ -64,7 +65,7 @@ class Tours(NamedTuple):
         (N, 3) for each customer: the stop after it, the stop before it (0 is the depot), and the slot of its route, or
         -1 if it has none.
     legs
-        (N, 2) for each customer: lengths of the legs to those two stops.
+        (N, 2) for each customer: lengths of the legs to those two stops; not known with rules.
     slots
         (n, 7) for each slot: first and last customer, free capacity, number of customers, type of vehicle, its place
         in the list of slots; and in the last column that list, slots in use first.
@@ -155,11 +156,17 @@ def open_slot(tours: Tours, slot: int, kind: int, problem: SearchProblem) -> Non
 
 @compiled_inline
 def insert_stop(tours: Tours, customer: int, slot: int, previous: int, problem: SearchProblem) -> None:
-    """Insert a customer after another stop of an open route, or first if `previous` is 0; times are not updated."""
+    """Insert a customer after another stop of an open route, or first if `previous` is 0; times are not updated.
+
+    With rules, nor are lengths: `refresh_route` computes them anew.
+    """
     slots, distances = tours.slots, problem.distances
     is_first = not is_stop(previous, problem)
-    if len(problem.rules) > 0 and is_first:
-        previous = problem.rules.start_nodes[slots[slot, KIND]]
+    if len(problem.rules) > 0:
+        previous = problem.rules.start_nodes[slots[slot, KIND]] if is_first else previous
+        following = slots[slot, FIRST] if is_first else tours.nodes[previous, AFTER]
+        link_stop(tours, customer, slot, previous, following, 0.0, 0.0, problem)
+        return
     following = slots[slot, FIRST] if is_first else tours.nodes[previous, AFTER]
     arrival, departure = measure_leg(distances, previous, customer), measure_leg(distances, customer, following)
     if len(problem.limited) > 0:
@@ -194,9 +201,12 @@ def link_stop(
 
 @compiled_inline
 def remove_stop(tours: Tours, customer: int, problem: SearchProblem) -> None:
-    """Remove a customer, and close its route if that is empty now; times are not updated."""
+    """Remove a customer, and close its route if that is empty now; what is not updated is as for `insert_stop`."""
     nodes, distances = tours.nodes, problem.distances
     slot, previous, following = nodes[customer, ROUTE], nodes[customer, BEFORE], nodes[customer, AFTER]
+    if len(problem.rules) > 0:
+        unlink_stop(tours, customer, 0.0, problem)
+        return
     bridge = measure_leg(distances, previous, following)
     if len(problem.limited) > 0:
         tours.lengths[slot] -= measure_leg(distances, previous, customer) + measure_leg(distances, customer, following)
@@ -228,6 +238,21 @@ def unload_stop(tours: Tours, customer: int, problem: SearchProblem) -> None:
             tours.free[slots[slot, KIND]] += 1
         counts[USED] -= 1
         _swap_slots(slots, slot, counts[USED])
+
+
+@compiled_inline
+def close_slot(tours: Tours, slot: int, problem: SearchProblem) -> None:
+    """Take all stops off a route with rules, whose slot becomes free."""
+    nodes, slots, counts = tours.nodes, tours.slots, tours.counts
+    stop = slots[slot, FIRST]
+    while not is_end(stop, problem):
+        nodes[stop, ROUTE] = NO_ROUTE
+        stop = nodes[stop, AFTER]
+    counts[SERVED] -= slots[slot, SIZE]
+    slots[slot, SIZE] = 0
+    tours.free[slots[slot, KIND]] += 1
+    counts[USED] -= 1
+    _swap_slots(slots, slot, counts[USED])
 
 
 @compiled_inline

@@ -80,26 +80,15 @@ def is_tied(stop: int, problem: SearchProblem) -> bool:
 def refresh_route(tours: Tours, slot: int, problem: SearchProblem) -> None:
     """Compute length, times, loads and price of a route."""
     slots, nodes, rules = tours.slots, tours.nodes, problem.rules
-    kind, size = slots[slot, KIND], len(problem.demands) - 3
-    profile, previous, stop = rules.profiles[kind], rules.start_nodes[kind], slots[slot, FIRST]
-    time, length, driving = problem.kinds.starts[kind], 0.0, 0.0
-    while True:
-        leg, seconds = rules.distances[profile, previous, stop], rules.durations[profile, previous, stop]
-        length += leg
-        driving += seconds
-        if is_stop(previous, problem):
-            driving -= rules.service[profile, previous]
-        if stop > size:
-            break
-        time = enter(time + seconds, stop, problem)
-        tours.ready[stop] = time
+    kind = slots[slot, KIND]
+    profile, previous, stop, length = rules.profiles[kind], rules.start_nodes[kind], slots[slot, FIRST], 0.0
+    while not is_end(stop, problem):
+        length += rules.distances[profile, previous, stop]
         previous, stop = stop, nodes[stop, AFTER]
-    tours.lengths[slot], tours.driving[slot] = length, driving
-    time, following, stop = problem.kinds.ends[kind], problem.kinds.end_nodes[kind], slots[slot, LAST]
-    while is_stop(stop, problem):
-        time = _leave(time - rules.durations[profile, stop, following], stop, problem)
-        tours.due[stop] = time
-        following, stop = stop, nodes[stop, BEFORE]
+    length += rules.distances[profile, previous, stop]
+    tours.lengths[slot] = length
+    if rules.has_times:
+        _refresh_times(tours, slot, problem)
     if rules.has_mixed_loads:
         for dimension in range(rules.rooms.shape[1]):
             _refresh_loads(tours, slot, dimension, problem)
@@ -110,6 +99,30 @@ def refresh_route(tours: Tours, slot: int, problem: SearchProblem) -> None:
         tours.spans[slot] = refresh_spans(tours, slot, problem)
     span = tours.spans[slot] if tours.spans[slot] < np.inf else 0.0
     tours.prices[slot] = price_route(kind, length, span, problem) + tours.late[slot]
+
+
+@compiled_inline
+def _refresh_times(tours: Tours, slot: int, problem: SearchProblem) -> None:
+    """Compute the driving time, and the earliest and latest start of service at each stop."""
+    slots, nodes, rules, kind = tours.slots, tours.nodes, problem.rules, tours.slots[slot, KIND]
+    profile, previous, stop = rules.profiles[kind], rules.start_nodes[kind], slots[slot, FIRST]
+    time, driving = problem.kinds.starts[kind], 0.0
+    while True:
+        seconds = rules.durations[profile, previous, stop]
+        driving += seconds
+        if is_stop(previous, problem):
+            driving -= rules.service[profile, previous]
+        if is_end(stop, problem):
+            break
+        time = enter(time + seconds, stop, problem)
+        tours.ready[stop] = time
+        previous, stop = stop, nodes[stop, AFTER]
+    tours.driving[slot] = driving
+    time, following, stop = problem.kinds.ends[kind], problem.kinds.end_nodes[kind], slots[slot, LAST]
+    while is_stop(stop, problem):
+        time = _leave(time - rules.durations[profile, stop, following], stop, problem)
+        tours.due[stop] = time
+        following, stop = stop, nodes[stop, BEFORE]
 
 
 @compiled_inline
@@ -262,17 +275,8 @@ def price_detour(
     length = tours.lengths[slot] + extra
     if slots[slot, SIZE] >= problem.kinds.stops[kind] or length > problem.kinds.distances[kind]:
         return np.inf, kind
-    durations = rules.durations
-    outward, onward = durations[profile, previous, customer], durations[profile, customer, following]
-    leaving = tours.ready[previous] if is_stop(previous, problem) else problem.kinds.starts[kind]
-    start = enter(leaving + outward, customer, problem)
-    limit = tours.due[following] if is_stop(following, problem) else problem.kinds.ends[kind]
-    if start == np.inf or start + onward > limit:
+    if rules.has_times and not _is_in_time(tours, customer, slot, previous, following, problem):
         return np.inf, kind
-    if rules.driving[kind] < np.inf:
-        driving = outward + onward - rules.service[profile, customer] - durations[profile, previous, following]
-        if tours.driving[slot] + driving > rules.driving[kind]:
-            return np.inf, kind
     span, late = 0.0, 0.0
     if len(problem.driven) > 0:
         stops = write_path(tours, slot, customer, previous, 0, 0, problem)
@@ -285,6 +289,23 @@ def price_detour(
     if not _has_room(tours, slot, previous, customer, kind, problem):
         kind, price = find_cheapest_kind(tours, slot, previous, customer, length, span, problem)
     return price + late - tours.prices[slot], kind
+
+
+@compiled_inline
+def _is_in_time(tours: Tours, customer: int, slot: int, previous: int, following: int, problem: SearchProblem) -> bool:
+    """Whether a stop between two others, and all later ones, are in time, and the route is not driven for too long."""
+    rules, kind, durations = problem.rules, tours.slots[slot, KIND], problem.rules.durations
+    profile = rules.profiles[kind]
+    outward, onward = durations[profile, previous, customer], durations[profile, customer, following]
+    leaving = tours.ready[previous] if is_stop(previous, problem) else problem.kinds.starts[kind]
+    start = enter(leaving + outward, customer, problem)
+    limit = tours.due[following] if is_stop(following, problem) else problem.kinds.ends[kind]
+    if start == np.inf or start + onward > limit:
+        return False
+    if rules.driving[kind] == np.inf:
+        return True
+    driving = outward + onward - rules.service[profile, customer] - durations[profile, previous, following]
+    return bool(tours.driving[slot] + driving <= rules.driving[kind])
 
 
 @compiled_inline

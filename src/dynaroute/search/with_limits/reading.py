@@ -126,6 +126,9 @@ def read_rules(instance: Instance, absence_price: float, is_time_up: Callable[[]
     classes = np.array(
         _number(_describe(each, allowed[:, kind], changes[:, kind]) for kind, each in enumerate(vehicles))[0]
     )
+    driving = np.array([np.inf if each.max_driving is None else each.max_driving + _SLACK for each in vehicles])
+    ends = [read_day(instance, each)[1] for each in vehicles]
+    has_latest = bool(np.isfinite(windows[..., 1]).any() or np.isfinite(ends).any())
     return Rules(
         distances=distances,
         durations=durations,
@@ -161,11 +164,12 @@ def read_rules(instance: Instance, absence_price: float, is_time_up: Callable[[]
         per_distance=np.array([each.distance_cost for each in vehicles]),
         per_second=np.array([each.time_cost for each in vehicles]),
         overtime=np.array(overtime),
-        driving=np.array([np.inf if each.max_driving is None else each.max_driving + _SLACK for each in vehicles]),
+        driving=driving,
         trips=np.array([each.max_trips or (nodes if each.reload else 1) for each in vehicles], dtype=np.int64),
         sites=np.array(sites, dtype=np.int64),
         customers=size,
         has_mixed_loads=bool(len(sites) > 0 or collected.any() or initial.any() or rooms.shape[1] > 1),
+        has_times=has_latest or bool(np.isfinite(driving).any()) or any(each.time_cost > 0 for each in vehicles),
     )
 
 

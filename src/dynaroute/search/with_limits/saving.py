@@ -7,13 +7,14 @@ from dynaroute.search.annealing.tours import (
     AFTER,
     FIRST,
     KIND,
+    LAST,
     PLACE,
     SIZE,
     USED,
     Tours,
-    insert_stop,
+    close_slot,
+    link_stop,
     open_slot,
-    remove_stop,
 )
 from dynaroute.search.core.compiled import compiled_apart, compiled_inline
 from dynaroute.search.core.problem import SearchProblem
@@ -56,14 +57,14 @@ def restore_routes(tours: Tours, log: Log, problem: SearchProblem) -> None:
     for place in range(count):
         slot = saved[place, 0]
         if slots[slot, PLACE] < tours.counts[USED]:
-            for _ in range(slots[slot, SIZE]):
-                remove_stop(tours, slots[slot, FIRST], problem)
+            close_slot(tours, slot, problem)
     for place in range(count):
-        slot, kind, previous = saved[place, 0], saved[place, 1], 0
+        slot, kind = saved[place, 0], saved[place, 1]
         if kind < 0:
             continue
         open_slot(tours, slot, kind, problem)
+        end, previous = slots[slot, FIRST], slots[slot, LAST]
         for index in range(saved[place, 2], saved[place, 3]):
-            insert_stop(tours, log.stops[index], slot, previous, problem)
+            link_stop(tours, log.stops[index], slot, previous, end, 0.0, 0.0, problem)
             previous = log.stops[index]
         refresh_times(tours, slot, problem)
