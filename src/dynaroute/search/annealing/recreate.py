@@ -28,7 +28,9 @@ __all__ = ["choose_order", "put_back", "sort_order"]
 
 _ORDERS = 11  # sum of the weights of the insertion orders: 4, 4, 2, 1
 _ORDERS_BY_WINDOWS = 6  # with limits there are three more: 2, 2, 2
-_MOST_LEFT_OUT, _MOST_IF_OPENING = 10, 60  # customers who may be left out that an iteration tries to insert
+_ORDERS_BY_PRIZES = 6  # if customers may be left out there are two more: 4, 2
+# customers who may be left out that an iteration tries to insert: up to 10, or now and then a whole neighbourhood
+_MOST_LEFT_OUT, _MOST_IN_ALL = 10, 60
 _OPENING_DISCOUNT = 0.3  # of the first route that may be opened for a whole neighbourhood of them
 _NEW_ROUTE_RATE = 0.1  # share of iterations that may open a route that does not pay for its first customer
 
@@ -53,7 +55,11 @@ def choose_order(
     is_opening = False
     if len(problem.optional) > 0:
         is_opening = draw_unit(state) < _NEW_ROUTE_RATE
-        more = draw_left_out(tours, log, placed, _MOST_IF_OPENING if is_opening else _MOST_LEFT_OUT, state, problem)
+        more = 0
+        if problem.rules.has_prizes:
+            few = draw_below(state, _MOST_LEFT_OUT + 1)
+            most = _MOST_IN_ALL if is_opening or few == 0 else few
+            more = draw_left_out(tours, log, placed, most, state, problem)
         for index in range(placed, placed + more):
             change -= problem.rules.prizes[log.order[index]]
         placed += more
@@ -67,7 +73,10 @@ def choose_order(
 
 @compiled_inline
 def sort_order(log: Log, count: int, state: RandomState, problem: SearchProblem) -> None:
-    """Choose the insertion order: random; largest demand, farthest, nearest, narrow, early or late window first."""
+    """Choose the insertion order: random; largest demand, farthest, nearest, narrow, early or late window first.
+
+    If customers may be left out, often the one first who pays most for the room that he takes, or most of all.
+    """
     order, keys, orders = log.order, log.keys, _ORDERS
     if len(problem.limited) > 0:
         orders = _ORDERS + _ORDERS_BY_WINDOWS
@@ -78,6 +87,8 @@ def sort_order(log: Log, count: int, state: RandomState, problem: SearchProblem)
         for last in range(count):
             place = draw_below(state, last + 1)
             order[last], order[place] = order[place], order[last]
+    if len(problem.optional) > 0 and problem.rules.has_prizes:
+        orders += _ORDERS_BY_PRIZES
     kind = draw_below(state, orders)
     if kind < 4:
         return
@@ -93,8 +104,12 @@ def sort_order(log: Log, count: int, state: RandomState, problem: SearchProblem)
             key = problem.latest[customer] - problem.earliest[customer]
         elif kind < 15:
             key = problem.earliest[customer]
-        else:
+        elif len(problem.optional) == 0 or kind < 17:
             key = -problem.latest[customer]
+        elif kind < 21:
+            key = -problem.rules.prizes[customer] / max(1, problem.demands[customer])
+        else:
+            key = -problem.rules.prizes[customer]
         place = index
         while place > 0 and keys[place - 1] > key:
             keys[place] = keys[place - 1]

@@ -261,6 +261,10 @@ def price_detour(
         load = problem.kinds.capacities[kind] - slots[slot, ROOM] + problem.demands[customer]
         if load > rules.widest[kind]:
             return np.inf, kind
+        if rules.has_mixed_loads:  # all that was collected is on board at the end
+            load = tours.peaks[slots[slot, LAST], 0, 2] + rules.collected[customer, 0]
+            if load > rules.widest[kind]:
+                return np.inf, kind
     if not rules.allowed[customer, kind]:
         return np.inf, kind
     if is_tied(following, problem):

@@ -169,6 +169,7 @@ def read_rules(instance: Instance, absence_price: float, is_time_up: Callable[[]
         sites=np.array(sites, dtype=np.int64),
         customers=size,
         has_mixed_loads=bool(len(sites) > 0 or collected.any() or initial.any() or rooms.shape[1] > 1),
+        has_prizes=bool(np.isfinite(prizes).any()),
         has_times=has_latest or bool(np.isfinite(driving).any()) or any(each.time_cost > 0 for each in vehicles),
     )
 

@@ -136,6 +136,8 @@ class Rules(NamedTuple):
         Number of customers n. Stops n + 1 to n + R are visits to load again, each for one route at a time.
     has_mixed_loads
         Whether loads are more than what is delivered in one dimension.
+    has_prizes
+        Whether anybody may be left out.
     has_times
         Whether anything can be too late, or driving time has a limit or a price.
     """
@@ -179,4 +181,5 @@ class Rules(NamedTuple):
     sites: Longs
     customers: int
     has_mixed_loads: bool
+    has_prizes: bool
     has_times: bool
