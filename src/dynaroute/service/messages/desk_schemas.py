@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from dynaroute.service.messages.request_schemas import (
     EXAMPLE_INSTANCE,
@@ -13,6 +13,7 @@ from dynaroute.service.messages.request_schemas import (
     InstanceSchema,
     PlanSchema,
     Time,
+    show_examples,
 )
 from dynaroute.service.messages.response_schemas import ResponseSchema
 
@@ -25,10 +26,7 @@ EXAMPLE_PLAN: dict[str, Any] = {"instance": EXAMPLE_INSTANCE, "routes": [[1, 2],
 class CompareRequest(BaseModel):
     """Two plans of the same customers."""
 
-    model_config = ConfigDict(
-        extra="forbid",
-        json_schema_extra={"examples": [{"before": EXAMPLE_PLAN, "after": {**EXAMPLE_PLAN, "routes": [[2, 1], [3]]}}]},
-    )
+    model_config = show_examples({"before": EXAMPLE_PLAN, "after": {**EXAMPLE_PLAN, "routes": [[2, 1], [3]]}})
 
     before: PlanSchema
     after: PlanSchema
@@ -78,15 +76,10 @@ class CompareResponse(ResponseSchema):
 class ExplainRequest(BaseModel):
     """A plan, and perhaps one of its customers; or a day without a plan."""
 
-    model_config = ConfigDict(
-        extra="forbid",
-        json_schema_extra={
-            "examples": [
-                {"plan": EXAMPLE_PLAN, "id": "harbour"},
-                {"plan": EXAMPLE_PLAN},
-                {"day": {**EXAMPLE_INSTANCE, "vehicles": [{**EXAMPLE_VAN, "count": 1}]}, "time_limit": 0.02},
-            ]
-        },
+    model_config = show_examples(
+        {"plan": EXAMPLE_PLAN, "id": "harbour"},
+        {"plan": EXAMPLE_PLAN},
+        {"day": {**EXAMPLE_INSTANCE, "vehicles": [{**EXAMPLE_VAN, "count": 1}]}, "time_limit": 0.02},
     )
 
     plan: PlanSchema | None = Field(default=None, description="A plan to explain; or give a day.")
@@ -156,17 +149,12 @@ class ExplainResponse(ResponseSchema):
 class WhatIfRequest(BaseModel):
     """A plan, and what might be different; every variant is searched for the same time."""
 
-    model_config = ConfigDict(
-        extra="forbid",
-        json_schema_extra={
-            "examples": [
-                {
-                    "plan": {**EXAMPLE_PLAN, "instance": {**EXAMPLE_INSTANCE, "vehicles": [EXAMPLE_VAN]}},
-                    "vehicles": ["2..3"],
-                    "time_limit": 0.02,
-                }
-            ]
-        },
+    model_config = show_examples(
+        {
+            "plan": {**EXAMPLE_PLAN, "instance": {**EXAMPLE_INSTANCE, "vehicles": [EXAMPLE_VAN]}},
+            "vehicles": ["2..3"],
+            "time_limit": 0.02,
+        }
     )
 
     plan: PlanSchema
@@ -209,17 +197,12 @@ class WhatIfResponse(ResponseSchema):
 class ReplanRequest(BaseModel):
     """A plan with travel times, and what happens during the day."""
 
-    model_config = ConfigDict(
-        extra="forbid",
-        json_schema_extra={
-            "examples": [
-                {
-                    "plan": {**EXAMPLE_PLAN, "instance": {**EXAMPLE_INSTANCE, "speed": 0.01}},
-                    "now": "00:01",
-                    "time_limit": 0.02,
-                }
-            ]
-        },
+    model_config = show_examples(
+        {
+            "plan": {**EXAMPLE_PLAN, "instance": {**EXAMPLE_INSTANCE, "speed": 0.01}},
+            "now": "00:01",
+            "time_limit": 0.02,
+        }
     )
 
     plan: PlanSchema

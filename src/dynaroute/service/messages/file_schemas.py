@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
-from dynaroute.service.messages.request_schemas import EXAMPLE_INSTANCE, PlanSchema
+from dynaroute.service.messages.request_schemas import EXAMPLE_INSTANCE, PlanSchema, show_examples
 from dynaroute.service.messages.response_schemas import ResponseSchema
 
 PlanFormat = Literal["html", "pdf", "xlsx", "csv", "json", "geojson", "gpx", "kml", "sol", "vrp", "svg", "png"]
@@ -16,12 +16,7 @@ SheetKind = Literal["stops", "vehicles", "other"]
 class ExportRequest(BaseModel):
     """A plan, and the format of the file to make of it."""
 
-    model_config = ConfigDict(
-        extra="forbid",
-        json_schema_extra={
-            "examples": [{"plan": {"instance": EXAMPLE_INSTANCE, "routes": [[1, 2], [3]]}, "format": "html"}]
-        },
-    )
+    model_config = show_examples({"plan": {"instance": EXAMPLE_INSTANCE, "routes": [[1, 2], [3]]}, "format": "html"})
 
     plan: PlanSchema
     format: PlanFormat = Field(

@@ -30,6 +30,11 @@ def _expose(name: str, description: str | None = None, **more: Any) -> Any:
     return Field(default=None, description=description or declared.help, **stated, **more)
 
 
+def show_examples(*examples: dict[str, Any]) -> ConfigDict:
+    """Make the settings of a body without other keys than its fields, with examples for the API's description."""
+    return ConfigDict(extra="forbid", json_schema_extra={"examples": list(examples)})
+
+
 _Ignored = Annotated[
     list[Annotated[str, Field(max_length=_LONGEST_NAME)]] | None,
     Field(
@@ -340,12 +345,7 @@ class SolutionSchema(_Document):
 class CheckRequest(BaseModel):
     """An instance and a solution."""
 
-    model_config = ConfigDict(
-        extra="forbid",
-        json_schema_extra={
-            "examples": [{"instance": EXAMPLE_INSTANCE, "solution": {"routes": [[1, 2], [3]], "cost": 14}}]
-        },
-    )
+    model_config = show_examples({"instance": EXAMPLE_INSTANCE, "solution": {"routes": [[1, 2], [3]], "cost": 14}})
 
     instance: InstanceSchema
     solution: SolutionSchema
@@ -362,16 +362,11 @@ class PlanSchema(SolutionSchema):
 class InsertRequest(BaseModel):
     """A plan, and customers to insert into it."""
 
-    model_config = ConfigDict(
-        extra="forbid",
-        json_schema_extra={
-            "examples": [
-                {
-                    "plan": {"instance": EXAMPLE_INSTANCE, "routes": [[1, 2], [3]]},
-                    "customers": [{"id": "new", "x": 1, "y": 1, "demand": 1}],
-                }
-            ]
-        },
+    model_config = show_examples(
+        {
+            "plan": {"instance": EXAMPLE_INSTANCE, "routes": [[1, 2], [3]]},
+            "customers": [{"id": "new", "x": 1, "y": 1, "demand": 1}],
+        }
     )
 
     plan: PlanSchema

@@ -33,6 +33,7 @@ _FAILURES = {
     429: "Too many requests are waiting.",
     503: "The service is starting or stopping.",
 }
+_READING_FAILURES = (400, 401, 408, 413, 415, 422, 429, 503)
 WRONG_PLAN: dict[int | str, dict[str, Any]] = {
     422: {
         "model": PlanErrorResponse | ErrorResponse,
@@ -149,6 +150,14 @@ def describe_failures(*statuses: int) -> dict[int | str, dict[str, Any]]:
         if status in (429, 503):
             failures[status]["headers"] = _RETRY_AFTER
     return failures
+
+
+def describe_reading(body: dict[str, Any], *answers: dict[int | str, dict[str, Any]]) -> dict[str, Any]:
+    """What FastAPI is told of an endpoint that reads a body, with other answers than the usual failures."""
+    responses = describe_failures(*_READING_FAILURES)
+    for answer in answers:
+        responses |= answer
+    return {"openapi_extra": body, "responses": responses}
 
 
 def describe_api(application: FastAPI, settings: ServiceSettings) -> dict[str, Any]:

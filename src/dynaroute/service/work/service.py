@@ -14,6 +14,7 @@ from threading import Thread
 from typing import TypeVar
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
+from starlette.requests import Request
 
 from dynaroute.base.errors import OptionError
 from dynaroute.service.jobs.archive import JobArchive
@@ -228,6 +229,22 @@ class Service:
         """
         requests = self.active - len(self.streams) + self.connections.stalled
         return requests <= self._most_requests or self.intake.give_up_slowest()
+
+    async def read(self, request: Request, parse: Callable[..., Outcome], **more: object) -> Outcome:
+        """Read and parse the body of a request.
+
+        Parameters
+        ----------
+        request
+            A request whose body is unread.
+        parse
+            Takes the body, its content type, the limits of this service, and `more`.
+        **more
+            By name.
+        """
+        content_type = request.headers.get("content-type", "")
+        parse_all = partial(parse, content_type=content_type, limits=self.reading_limits, **more)
+        return await self.intake.take(request, parse_all)
 
     def refuse_unready(self) -> None:
         """Raise before the models are loaded, and while the service stops.

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from http import HTTPStatus
-from typing import TypeVar
 
 from fastapi import APIRouter
 from starlette.requests import Request
@@ -30,49 +29,38 @@ from dynaroute.service.messages.desk_reading import (
 from dynaroute.service.messages.desk_schemas import CompareResponse, ExplainResponse, ReplanResponse, WhatIfResponse
 from dynaroute.service.messages.refusals import RequestError
 from dynaroute.service.messages.replies import reply_json, write_json
-from dynaroute.service.web.endpoints.solving import READING_FAILURES, cancel_with_client
+from dynaroute.service.web.endpoints.solving import cancel_with_client
 from dynaroute.service.web.openapi import (
     COMPARE_BODY,
     EXPLAIN_BODY,
     REPLAN_BODY,
     WHAT_IF_BODY,
     WRONG_PLAN,
-    describe_failures,
+    describe_reading,
 )
 from dynaroute.service.work.service import Service
 
 _SECONDS_PER_CUSTOMER = 0.01  # estimated, for the queue
 
-Wanted = TypeVar("Wanted")
-
 
 def make_desk_router(service: Service) -> APIRouter:
     """Make the endpoints."""
-    router = APIRouter(prefix="/v1")
-    limits, largest = service.reading_limits, service.settings.answer_bytes
-    failures = describe_failures(*READING_FAILURES) | WRONG_PLAN
+    router = APIRouter(prefix="/v1", tags=["plans"])
+    largest, longest = service.settings.answer_bytes, service.settings.solve_seconds
 
-    async def take(request: Request, read: Callable[..., Wanted]) -> Wanted:
-        content_type = request.headers.get("content-type", "")
-        return await service.intake.take(request, partial(read, content_type=content_type, limits=limits))
-
-    @router.post(
-        "/compare", response_model=CompareResponse, responses=failures, openapi_extra=COMPARE_BODY, tags=["plans"]
-    )
+    @router.post("/compare", response_model=CompareResponse, **describe_reading(COMPARE_BODY, WRONG_PLAN))
     async def compare_plans(request: Request) -> Response:
         """Compare two plans: their figures, and who is served by another vehicle or at another time."""
-        before, after = await take(request, read_two_plans)
+        before, after = await service.read(request, read_two_plans)
         return reply_json(write_json(comparison_to_json(compare(before, after)), largest))
 
-    @router.post(
-        "/explain", response_model=ExplainResponse, responses=failures, openapi_extra=EXPLAIN_BODY, tags=["plans"]
-    )
+    @router.post("/explain", response_model=ExplainResponse, **describe_reading(EXPLAIN_BODY, WRONG_PLAN))
     async def explain(request: Request) -> Response:
         """Explain where customers are in a plan: what leaving one out saves, and its best place on other routes.
 
         Of a day without a plan: the smallest changes that make it possible, each found by a search.
         """
-        wanted = await take(request, partial(read_explanation, longest=service.settings.solve_seconds))
+        wanted = await service.read(request, read_explanation, longest=longest)
         if isinstance(wanted, DayToExplain):
             service.refuse_unready()
             work = service.work(partial(_explain_day, wanted), wanted.seconds * wanted.searches)
@@ -81,23 +69,19 @@ def make_desk_router(service: Service) -> APIRouter:
         work = service.work(partial(_explain, wanted), seconds)
         return reply_json(write_json(await cancel_with_client(work, request), largest))
 
-    @router.post(
-        "/what-if", response_model=WhatIfResponse, responses=failures, openapi_extra=WHAT_IF_BODY, tags=["plans"]
-    )
+    @router.post("/what-if", response_model=WhatIfResponse, **describe_reading(WHAT_IF_BODY, WRONG_PLAN))
     async def try_other_days(request: Request) -> Response:
         """Search a plan with other vehicles or windows, or without each promise, all for the same time."""
         service.refuse_unready()
-        wanted = await take(request, partial(read_what_if, longest=service.settings.solve_seconds))
+        wanted = await service.read(request, read_what_if, longest=longest)
         work = service.work(partial(_try_other_days, wanted), wanted.seconds * (len(wanted.variants) + 1))
         return reply_json(write_json(await cancel_with_client(work, request), largest))
 
-    @router.post(
-        "/replan", response_model=ReplanResponse, responses=failures, openapi_extra=REPLAN_BODY, tags=["plans"]
-    )
+    @router.post("/replan", response_model=ReplanResponse, **describe_reading(REPLAN_BODY, WRONG_PLAN))
     async def replan_day(request: Request) -> Response:
         """Plan the rest of a day again: what has happened stays, and goods on board stay with their vehicle."""
         service.refuse_unready()
-        wanted = await take(request, partial(read_day_change, longest=service.settings.solve_seconds))
+        wanted = await service.read(request, read_day_change, longest=longest)
         work = service.work(partial(_replan, wanted), wanted.seconds)
         return reply_json(write_json(await cancel_with_client(work, request), largest))
 

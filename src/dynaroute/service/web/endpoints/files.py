@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-from functools import partial
 from typing import Annotated
 from urllib.parse import quote
 
@@ -21,14 +20,13 @@ from dynaroute.service.messages.refusals import make_large_error
 from dynaroute.service.messages.replies import reply
 from dynaroute.service.messages.request_schemas import FileOptions
 from dynaroute.service.messages.sizes import ReadingLimits
-from dynaroute.service.web.endpoints.solving import READING_FAILURES
 from dynaroute.service.web.openapi import (
     EXPORT_ANSWER,
     EXPORT_BODY,
     MEDIA_TYPES,
     PREVIEW_BODY,
     WRONG_PLAN,
-    describe_failures,
+    describe_reading,
 )
 from dynaroute.service.work.service import Service
 
@@ -38,32 +36,17 @@ _NO_NAME = re.compile(r"[^\w.-]+")
 def make_files_router(service: Service) -> APIRouter:
     """Make the endpoints."""
     router = APIRouter(prefix="/v1", tags=["files"])
-    limits, largest = service.reading_limits, service.settings.answer_bytes
+    largest = service.settings.answer_bytes
 
-    @router.post(
-        "/preview",
-        response_model=PreviewResponse,
-        responses=describe_failures(*READING_FAILURES),
-        openapi_extra=PREVIEW_BODY,
-    )
+    @router.post("/preview", response_model=PreviewResponse, **describe_reading(PREVIEW_BODY))
     async def preview_file(request: Request, query: Annotated[FileOptions, Query()]) -> Response:
         """Look at a table before it is read: its sheets, its first rows, and what each column seems to mean."""
-        content_type = request.headers.get("content-type", "")
-        work = partial(preview, content_type=content_type, query=query, limits=limits)
-        return reply(await service.intake.take(request, work), largest)
+        return reply(await service.read(request, preview, query=query), largest)
 
-    @router.post(
-        "/export",
-        response_class=Response,
-        responses=describe_failures(*READING_FAILURES) | WRONG_PLAN | EXPORT_ANSWER,
-        openapi_extra=EXPORT_BODY,
-    )
+    @router.post("/export", response_class=Response, **describe_reading(EXPORT_BODY, WRONG_PLAN, EXPORT_ANSWER))
     async def export_plan(request: Request) -> Response:
         """Write a plan as a file: sheets for drivers, tables, maps or a picture."""
-        content_type = request.headers.get("content-type", "")
-        plan, format = await service.intake.take(
-            request, partial(read_export, content_type=content_type, limits=limits)
-        )
+        plan, format = await service.read(request, read_export)
         content = await asyncio.to_thread(export_file, plan, format)
         if len(content) > largest:
             raise make_large_error(f"the file has more than {largest} bytes.")

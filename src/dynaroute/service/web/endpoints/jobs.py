@@ -12,11 +12,11 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from dynaroute.service.jobs.jobs import Job
+from dynaroute.service.messages.reading import read_solvable_problem
 from dynaroute.service.messages.replies import reply
 from dynaroute.service.messages.request_schemas import QueryOptions
 from dynaroute.service.messages.response_schemas import JobResponse
-from dynaroute.service.web.endpoints.solving import READING_FAILURES, receive_problem
-from dynaroute.service.web.openapi import EVENTS_ANSWER, JOB_ANSWER, SOLVE_BODY, describe_failures
+from dynaroute.service.web.openapi import EVENTS_ANSWER, JOB_ANSWER, SOLVE_BODY, describe_failures, describe_reading
 from dynaroute.service.work.service import Service
 from dynaroute.service.work.streams import name_client
 
@@ -38,13 +38,12 @@ def make_jobs_router(service: Service) -> APIRouter:
         "",
         status_code=HTTPStatus.ACCEPTED,
         response_model=JobResponse,
-        responses={**describe_failures(*READING_FAILURES), **JOB_ANSWER},
-        openapi_extra=SOLVE_BODY,
+        **describe_reading(SOLVE_BODY, JOB_ANSWER),
     )
     async def create_job(request: Request, query: Annotated[QueryOptions, Query()]) -> Response:
         """Start a search, for 10 s if no time limit is given."""
         service.refuse_unready()
-        problem = await receive_problem(service, request, query)
+        problem = await service.read(request, read_solvable_problem, query=query)
         job = await service.add_job(problem, service.choose_for_job(problem))
         return reply(job.describe(), largest, HTTPStatus.ACCEPTED, {"Location": f"/v1/jobs/{job.identifier}"})
 

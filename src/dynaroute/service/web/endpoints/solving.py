@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Coroutine
 from dataclasses import asdict
-from functools import partial
 from http import HTTPStatus
 from typing import Annotated, TypeVar
 
@@ -22,7 +21,6 @@ from dynaroute.problem.solution import check, recompute_cost
 from dynaroute.problem.unserved import explain_unserved
 from dynaroute.service.messages.reading import (
     Judgement,
-    Problem,
     read_insertion,
     read_judgement,
     read_problem,
@@ -47,85 +45,47 @@ from dynaroute.service.web.openapi import (
     INSERT_BODY,
     SOLVE_BODY,
     WRONG_PLAN,
-    describe_failures,
+    describe_reading,
 )
 from dynaroute.service.work.service import Service
 
-READING_FAILURES = (400, 401, 408, 413, 415, 422, 429, 503)
 Value = TypeVar("Value")
 
 
 def make_solving_router(service: Service) -> APIRouter:
     """Make the endpoints."""
     router = APIRouter(prefix="/v1")
-    limits, largest = service.reading_limits, service.settings.answer_bytes
+    largest = service.settings.answer_bytes
 
-    @router.post(
-        "/solve",
-        response_model=SolveResponse,
-        responses=describe_failures(*READING_FAILURES),
-        openapi_extra=SOLVE_BODY,
-        tags=["solve"],
-    )
+    @router.post("/solve", response_model=SolveResponse, tags=["solve"], **describe_reading(SOLVE_BODY))
     async def solve(request: Request, query: Annotated[QueryOptions, Query()]) -> Response:
         """Solve a problem and wait for the routes.
 
         Small problems that arrive at the same time are solved together. With a time limit, it is a search.
         """
         service.refuse_unready()
-        problem = await receive_problem(service, request, query)
+        problem = await service.read(request, read_solvable_problem, query=query)
         options = service.choose(problem)
         work = service.solve(problem, options)
         answer = await (work if service.is_batched(problem, options) else cancel_with_client(work, request))
         return reply(answer, largest)
 
-    @router.post(
-        "/check",
-        response_model=CheckResponse,
-        responses=describe_failures(*READING_FAILURES),
-        openapi_extra=CHECK_BODY,
-        tags=["check"],
-    )
+    @router.post("/check", response_model=CheckResponse, tags=["check"], **describe_reading(CHECK_BODY))
     async def check_solution(request: Request) -> Response:
         """Check a solution: every customer once, no overload, the stated cost; and print its timetable, if asked to."""
-        content_type = request.headers.get("content-type", "")
-        work = partial(judge, content_type=content_type, limits=limits, largest=largest)
-        return reply_json(await service.intake.take(request, work))
+        return reply_json(await service.read(request, judge, largest=largest))
 
-    @router.post(
-        "/convert",
-        response_model=ConvertResponse,
-        responses=describe_failures(*READING_FAILURES),
-        openapi_extra=CONVERT_BODY,
-        tags=["check"],
-    )
+    @router.post("/convert", response_model=ConvertResponse, tags=["check"], **describe_reading(CONVERT_BODY))
     async def convert_problem(request: Request, query: Annotated[FileOptions, Query()]) -> Response:
         """Convert a problem in any format to JSON."""
-        content_type = request.headers.get("content-type", "")
-        work = partial(convert, content_type=content_type, query=query, limits=limits, largest=largest)
-        return reply_json(await service.intake.take(request, work))
+        return reply_json(await service.read(request, convert, query=query, largest=largest))
 
-    @router.post(
-        "/insert",
-        response_model=InsertResponse,
-        responses=describe_failures(*READING_FAILURES) | WRONG_PLAN,
-        openapi_extra=INSERT_BODY,
-        tags=["solve"],
-    )
+    @router.post("/insert", response_model=InsertResponse, tags=["solve"], **describe_reading(INSERT_BODY, WRONG_PLAN))
     async def insert_customers(request: Request) -> Response:
         """Insert new customers into a plan, each where it costs least; other stops do not change."""
-        content_type = request.headers.get("content-type", "")
-        work = partial(insert, content_type=content_type, limits=limits, largest=largest)
-        return reply_json(await service.intake.take(request, work))
+        return reply_json(await service.read(request, insert, largest=largest))
 
     return router
-
-
-async def receive_problem(service: Service, request: Request, query: FileOptions) -> Problem:
-    """Read the problem of a request."""
-    content_type = request.headers.get("content-type", "")
-    work = partial(read_solvable_problem, content_type=content_type, query=query, limits=service.reading_limits)
-    return await service.intake.take(request, work)
 
 
 async def cancel_with_client(work: Coroutine[None, None, Value], request: Request) -> Value:
