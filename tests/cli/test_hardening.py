@@ -569,8 +569,8 @@ def test_15_13_small_units_have_their_costs(tmp_path: Path) -> None:
 def test_15_14_too_many_customers_for_the_memory_are_refused_before_it_is_taken(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dynaroute.base.memory.find_free_memory", lambda: 8_000_000_000)
-    monkeypatch.setattr("dynaroute.base.memory.LARGEST_MATRIX", 10**6)  # as if all legs had to be measured beforehand
+    monkeypatch.setattr("dynaroute.base.limits.find_free_memory", lambda: 8_000_000_000)
+    monkeypatch.setattr("dynaroute.base.limits.LARGEST_MATRIX", 10**6)  # as if all legs had to be measured beforehand
     path = tmp_path / "large.npz"
     assert invoke("generate", "--size", "100000", "--out", path).exit_code == 0
     words = ("100,000 customers", "GB of memory", "8.0 GB are free", "customers are possible here")

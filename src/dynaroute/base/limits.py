@@ -1,4 +1,4 @@
-"""Limits on the size of inputs, and one option that raises them all.
+"""How large inputs may be: limits that one option raises, and the memory that this process may use.
 
 A small file can describe something enormous, so its size in memory is estimated before it is built.
 """
@@ -8,10 +8,17 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
+from dataclasses import dataclass
+from pathlib import Path
 
-from dynaroute.base.errors import FormatError, InstanceError, OptionError
+from dynaroute.base.errors import FormatError, InstanceError, OptionError, UnsupportedError
+
+try:
+    import resource
+except ImportError:  # not available on Windows
+    resource = None  # type: ignore[assignment]
 
 LARGEST_FILE = 1_000_000_000  # bytes of a file
 LARGEST_SETTINGS = 1_000_000  # bytes of a settings file: a plan, a model's config.json
@@ -27,6 +34,18 @@ REMEDY = (
 )
 
 _BYTES_OF_INSTANCE, _BYTES_OF_CUSTOMER = 1000, 100  # measured, including the arrays they are made from
+
+_ALWAYS_THERE = 500_000_000  # bytes; smaller needs are not checked
+LARGEST_MATRIX = 2000  # customers; up to this size a search precomputes all legs, beyond it would not be faster
+_BYTES_PER_CUSTOMER = 2500  # for a search without a matrix; measured: 1,312 on one core, at most 2,446 on several
+_GROUPS = (  # a container's limit and usage, in control groups version 2 and 1
+    ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current", "/sys/fs/cgroup/memory.stat"),
+    (
+        "/sys/fs/cgroup/memory/memory.limit_in_bytes",
+        "/sys/fs/cgroup/memory/memory.usage_in_bytes",
+        "/sys/fs/cgroup/memory/memory.stat",
+    ),
+)
 
 _factor: ContextVar[float | None] = ContextVar("factor", default=None)
 
@@ -106,3 +125,109 @@ def _read_factor(value: float | str, field: str) -> float:
 
 def _show_bytes(count: int) -> str:
     return f"{count / 1e9:,.1f} GB"
+
+
+@dataclass(frozen=True)
+class Need:
+    """How much memory a piece of work takes.
+
+    Attributes
+    ----------
+    bytes
+        Memory for this many customers.
+    customers
+        Number of customers.
+    power
+        Memory grows with this power of the number of customers.
+    purpose
+        What the memory is for.
+    """
+
+    bytes: int
+    customers: int
+    power: int = 2
+    purpose: str = "for the legs between them"
+
+
+def require_memory(need: Need) -> None:
+    """Raise if there is not enough memory, before any is allocated.
+
+    Raises
+    ------
+    UnsupportedError
+        It says how much is needed, how much is free, and how many customers would fit.
+    """
+    if need.bytes <= _ALWAYS_THERE:
+        return
+    free = find_free_memory()
+    if free is None or need.bytes <= free:
+        return
+    possible = int(need.customers * (free / need.bytes) ** (1 / need.power))
+    raise UnsupportedError(
+        f"{need.customers:,} customers need about {need.bytes / 1e9:,.0f} GB of memory {need.purpose}, and "
+        f"{free / 1e9:,.1f} GB are free.",
+        remedy=f"About {possible:,} customers are possible here: split the problem, or use a machine with more memory.",
+    )
+
+
+def memory_for_all_legs(size: int) -> Need:
+    """Memory to measure all legs between this many customers at once; measured with both metrics."""
+    return Need(60 * size**2, size)
+
+
+def memory_for_savings(size: int) -> Need:
+    """Memory to sort all pairs of this many customers by their savings; measured."""
+    return Need(20 * size**2, size)
+
+
+def memory_for_search(size: int, is_measured: bool = False) -> Need:
+    """Memory for a search with this many customers; measured.
+
+    Small instances, and those with a given matrix, need a matrix of all legs. Larger ones need a fixed amount per
+    customer.
+    """
+    if is_measured or size <= LARGEST_MATRIX:
+        return Need(9 * size**2, size)
+    return Need(_BYTES_PER_CUSTOMER * size, size, 1, "for their neighbours and routes")
+
+
+def memory_for_limits(size: int) -> Need:
+    """Memory for a search with time windows or limits: distances, durations, and feasible successors."""
+    return Need(20 * size**2, size)
+
+
+def find_free_memory() -> int | None:
+    """Find how many bytes this process can still use: machine, container and process limits; None if unknown."""
+    known = [free for free in (_free_of_machine(), _free_of_container(), _free_of_process()) if free is not None]
+    return max(0, min(known)) if known else None
+
+
+def _free_of_machine() -> int | None:
+    with suppress(OSError, ValueError, IndexError):
+        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+        return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:"))
+    with suppress(OSError, ValueError, AttributeError):  # other systems report at most the total
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    return None
+
+
+def _free_of_container() -> int | None:
+    for limit, usage, statistics in _GROUPS:
+        with suppress(OSError, ValueError):  # ValueError: the limit reads "max"
+            used = int(Path(usage).read_text(encoding="ascii"))
+            cached = (line.split() for line in Path(statistics).read_text(encoding="ascii").splitlines())
+            given_back = sum(int(value) for name, value in cached if name == "inactive_file")
+            return int(Path(limit).read_text(encoding="ascii")) - used + given_back
+    return None
+
+
+def _free_of_process() -> int | None:
+    if resource is None:
+        return None
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if limit == resource.RLIM_INFINITY:
+        return None
+    with suppress(OSError, ValueError):
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
+        return limit - pages * os.sysconf("SC_PAGE_SIZE")
+    return limit

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from dynaroute.base.decimals import unscale
 from dynaroute.base.display import LONGEST_ITEM, show_text
 from dynaroute.base.errors import InstanceError
-from dynaroute.base.memory import memory_for_all_legs, require_memory
+from dynaroute.base.limits import memory_for_all_legs, require_memory
 from dynaroute.base.vocabulary import Backhauls, Language, Metric, Rounding
 from dynaroute.problem.checks.customers import (
     find_pickups,

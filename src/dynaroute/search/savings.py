@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from dynaroute.base.memory import memory_for_savings, require_memory
+from dynaroute.base.limits import memory_for_savings, require_memory
 from dynaroute.base.stopping import OutOfTimeError
 from dynaroute.problem.instance import Instance
 from dynaroute.problem.solution import Solution

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dynaroute.base.memory import LARGEST_MATRIX
+from dynaroute.base.limits import LARGEST_MATRIX
 from dynaroute.base.stopping import OutOfTimeError, Stopping
 from dynaroute.problem.instance import Instance
 from dynaroute.problem.solution import Solution

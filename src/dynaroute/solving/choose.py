@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dynaroute.base.errors import UnsupportedError
-from dynaroute.base.machine import choose_device
-from dynaroute.base.memory import (
+from dynaroute.base.limits import (
     LARGEST_MATRIX,
     memory_for_limits,
     memory_for_savings,
     memory_for_search,
     require_memory,
 )
+from dynaroute.base.machine import choose_device
 from dynaroute.problem.instance import Instance
 from dynaroute.search.improvers import MachineCode, load_machine_code, needs_limits
 from dynaroute.search.rules import name_rules_code

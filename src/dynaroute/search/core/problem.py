@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dynaroute.base.memory import LARGEST_MATRIX, memory_for_search, require_memory
+from dynaroute.base.limits import LARGEST_MATRIX, memory_for_search, require_memory
 from dynaroute.base.stopping import OutOfTimeError
 from dynaroute.problem.instance import Instance
 from dynaroute.problem.lengths import ROUNDING_CODES

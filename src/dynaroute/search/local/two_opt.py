@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from dynaroute.base.memory import memory_for_all_legs, require_memory
+from dynaroute.base.limits import memory_for_all_legs, require_memory
 from dynaroute.problem.instance import Instance
 from dynaroute.problem.lengths import ROUNDING_CODES
 from dynaroute.problem.solution import Solution

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from dynaroute.base.memory import memory_for_limits, require_memory
+from dynaroute.base.limits import memory_for_limits, require_memory
 from dynaroute.problem.fleet import TOLERANCE
 from dynaroute.problem.instance import Instance
 from dynaroute.search.core.problem import SearchProblem, list_matrix_rows, list_nearest
