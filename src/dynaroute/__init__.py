@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from dynaroute.desk.comparing import compare
     from dynaroute.desk.explaining import explain
     from dynaroute.desk.replanning import replan
-    from dynaroute.formats import read, read_set, read_solution, read_vehicles, write
+    from dynaroute.formats import read, read_set, read_solution, read_vehicles, write, write_set
     from dynaroute.model import Policy
     from dynaroute.plans import Plan, read_plan, write_plan
     from dynaroute.plans.changes.insertion import insert
@@ -56,6 +56,7 @@ _MODULES = {
     "solve": "dynaroute.solving.solve",
     "write": "dynaroute.formats",
     "write_plan": "dynaroute.plans",
+    "write_set": "dynaroute.formats",
 }
 
 __all__ = [
@@ -82,6 +83,7 @@ __all__ = [
     "solve",
     "write",
     "write_plan",
+    "write_set",
 ]
 
 

@@ -7,7 +7,7 @@ import pytest
 from policies import draw_instances
 
 from dynaroute.base.errors import DynarouteError, FileError, FormatError
-from dynaroute.formats import write
+from dynaroute.formats import write, write_set
 from dynaroute.formats.collection import find_best_costs, hash_collection, read_best_costs, read_collection
 
 
@@ -39,6 +39,19 @@ def test_a_folder_with_one_set_is_that_set(tmp_path: Path) -> None:
     table = find_best_costs(tmp_path)
     assert table is not None
     assert read_best_costs(table, collection) == (["first", "second"], [3.0, 4.0])
+
+
+def test_a_folder_may_hold_files_of_all_formats_and_sets(tmp_path: Path) -> None:
+    one, other, third, *several = draw_instances(4, 5, 6, 7, 8)
+    for instance, name in ((one, "a.csv"), (other, "b.json"), (third, "c.vrp")):
+        write(instance, tmp_path / name)
+    assert [each.size for each in read_collection(tmp_path).instances] == [4, 5, 6]
+    assert read_collection(tmp_path).is_by_name
+    write_set(several, tmp_path / "d.json")
+    (tmp_path / "best.csv").write_text("name,optimum\n")
+    collection = read_collection(tmp_path)
+    assert [each.size for each in collection.instances] == [4, 5, 6, 7, 8]
+    assert not collection.is_by_name
 
 
 def test_a_digest_changes_with_any_content_or_name(folder: Path) -> None:
@@ -98,5 +111,5 @@ def test_a_table_of_another_length_than_the_set_is_told(tmp_path: Path) -> None:
 
 
 def test_a_folder_without_instances_is_told(tmp_path: Path) -> None:
-    with pytest.raises(FileError, match=r"neither \.vrp files"):
+    with pytest.raises(FileError, match="no instance files"):
         read_collection(tmp_path)

@@ -24,6 +24,17 @@ def test_a_card_tells_what_is_known() -> None:
         assert fact in page
 
 
+def test_a_page_begins_with_metadata_in_yaml() -> None:
+    page = ModelCard(name="mine: a test", greedy_lengths={"20": 6.4}).to_markdown(PolicyConfig())
+    head, _, rest = page.removeprefix("---\n").partition("\n---\n")
+    metadata = pytest.importorskip("yaml").safe_load(head)
+    assert rest.startswith("\n# mine")
+    assert metadata["library_name"] == "dynaroute"
+    (result,) = metadata["model-index"][0]["results"]
+    assert metadata["model-index"][0]["name"] == "mine: a test"
+    assert result["metrics"][0]["value"] == 6.4
+
+
 def test_an_empty_card_is_a_page_without_gaps() -> None:
     page = ModelCard().to_markdown(PolicyConfig.am())
     assert "static (AM)" in page

@@ -30,6 +30,8 @@ from dynaroute.construct.choose import (
 from dynaroute.construct.eager import Drive, construct_eagerly
 from dynaroute.model.policy import Policy
 
+_DIGITS = 1e10  # of lengths that are compared
+
 
 def _never_stop() -> None:
     """Let the work go on."""
@@ -342,7 +344,7 @@ def _find_best(owner: Tensor, score: Tensor, count: int) -> Tensor:
 
 def _choose_distinct(lengths: Tensor, left: Tensor, count: int) -> Tensor:
     """(B, count) the shortest of (B, C) candidates, one for each state; the shortest of all where states are few."""
-    lengths, order = lengths.sort(dim=1, stable=True)  # (B, C) each
+    order = _round_lengths(lengths, lengths.amin(1, keepdim=True)).argsort(dim=1, stable=True)  # (B, C)
     state = left.gather(1, order)
     is_known = (state[:, :, None] == state[:, None]).tril(-1).any(2)  # (B, C)
     first = is_known.int().argsort(dim=1, stable=True)[:, :count]  # (B, count) new states first, the shortest first
@@ -351,7 +353,14 @@ def _choose_distinct(lengths: Tensor, left: Tensor, count: int) -> Tensor:
 
 def _choose_shortest(batch: InstanceBatch, routes: RouteBatch, owner: Tensor) -> RouteBatch:
     """The shortest of each instance's solutions."""
-    return routes[_find_best(owner, -routes.lengths(batch[owner]), 1)]
+    lengths = routes.lengths(batch[owner])
+    least = lengths.new_full((len(batch),), torch.inf).scatter_reduce(0, owner, lengths, "amin")  # (B,)
+    return routes[_find_best(owner, -_round_lengths(lengths, least[owner]), 1)]
+
+
+def _round_lengths(lengths: Tensor, least: Tensor) -> Tensor:
+    """Lengths beside the least, without the last digits, in which a tour differs from its reverse."""
+    return (lengths / least.clamp(min=1e-300)).mul(_DIGITS).round()
 
 
 def _parts(routes: RouteBatch) -> tuple[Tensor, Tensor]:

@@ -17,7 +17,7 @@ from dynaroute.formats.tables.csv import format_csv, parse_csv
 from dynaroute.formats.vehicles import read_vehicles
 from dynaroute.formats.vrplib.instance import format_vrplib, parse_vrplib
 from dynaroute.formats.vrplib.sol import format_sol, parse_sol
-from dynaroute.formats.write import write
+from dynaroute.formats.write import write, write_set
 
 __all__ = [
     "INSTANCE_SUFFIXES",
@@ -39,4 +39,5 @@ __all__ = [
     "solution_from_json",
     "solution_to_json",
     "write",
+    "write_set",
 ]

@@ -1,4 +1,4 @@
-"""Collections of instances, a folder of .vrp files or a set file, and their best known costs."""
+"""Collections of instances, a folder of files or a set file, and their best known costs."""
 
 from __future__ import annotations
 
@@ -13,14 +13,13 @@ from typing import NamedTuple
 from dynaroute.base.errors import FileError, FormatError, Where, in_file
 from dynaroute.base.files import read_bytes
 from dynaroute.formats.numbers import parse_float
-from dynaroute.formats.read import read, read_set
+from dynaroute.formats.read import read_set
 from dynaroute.formats.registry import INSTANCE_SUFFIXES
 from dynaroute.formats.text import decode_text
 from dynaroute.formats.vrplib.solomon import looks_like_solomon
 from dynaroute.problem.instance import Instance
 
 _COST_COLUMNS = ("best_known_cost", "optimum")
-_SET_SUFFIXES = (".npz", ".pkl", ".json")
 _LOCK = "~$"  # prefix of Excel's lock files
 _TABLES = ("best.csv", "best_known.csv", "optimum.csv")  # usual names for tables of best known costs
 
@@ -64,23 +63,25 @@ def read_collection(path: str | os.PathLike[str]) -> Collection:
     Parameters
     ----------
     path
-        A folder, whose .vrp files are read in order of name (or its only set file, if it has no .vrp file); or a file
-        that `read_set` accepts.
+        A folder, whose instance files of any format, also sets, are read in order of name; or a file that `read_set`
+        accepts.
     """
-    files = _list_files(Path(path))
-    if files[0].suffix.lower() == ".vrp":
-        return Collection([file.stem for file in files], [read(file) for file in files], is_by_name=True)
-    instances = read_set(files[0])
+    files = list_instance_files(Path(path))
+    sets = [read_set(file) for file in files]
+    if all(len(each) == 1 for each in sets) and Path(path).is_dir():
+        return Collection([file.stem for file in files], [each for (each,) in sets], is_by_name=True)
+    instances = [instance for each in sets for instance in each]
     return Collection([instance.name or "" for instance in instances], instances, is_by_name=False)
 
 
 def hash_collection(path: str | os.PathLike[str]) -> str:
     """Return a hash of the files' names and contents."""
     digest = hashlib.sha256()
-    for file in _list_files(Path(path)):
+    files = list_instance_files(Path(path))
+    for file in files:
         with in_file(file):
             contents = read_bytes(file)
-        name = file.name.encode() if file.suffix.lower() == ".vrp" else b""  # the name of a set file does not matter
+        name = file.name.encode() if len(files) > 1 or file.suffix.lower() == ".vrp" else b""  # a set's does not matter
         digest.update(b"%d %d " % (len(name), len(contents)) + name + contents)
     return digest.hexdigest()
 
@@ -177,21 +178,25 @@ def _read_rows(table: Path) -> Iterator[tuple[str, float]]:
         raise FormatError(f"the table cannot be read: {error}.", remedy="Save it as CSV again.") from error
 
 
-def _list_files(path: Path) -> list[Path]:
-    """List a folder's .vrp files in order of name, or its only set file; for a file, the file itself."""
+def list_instance_files(path: Path) -> list[Path]:
+    """List a folder's instance files in order of name; for a file, the file itself.
+
+    Parameters
+    ----------
+    path
+        A folder or a file.
+    """
     if not path.is_dir():
         return [path]
     try:
-        files = sorted(file for file in path.iterdir() if file.is_file())
+        files = sorted(filter(is_instance_file, path.iterdir()))
     except OSError as error:
         message = f"the folder cannot be read ({error.strerror})."
         raise FileError(message, where=Where(file=str(path)), remedy="Check the path.") from error
-    alone = [file for file in files if file.suffix.lower() == ".vrp"]
-    sets = [file for file in files if file.suffix.lower() in _SET_SUFFIXES]
-    if alone or len(sets) == 1:
-        return alone or sets
+    if files:
+        return files
     raise FileError(
-        "this folder has neither .vrp files nor exactly one set file.",
+        "the folder contains no instance files.",
         where=Where(file=str(path)),
-        remedy="Name a folder with .vrp files, or a set file.",
+        remedy=f"Instance files end in {', '.join(INSTANCE_SUFFIXES)}; subfolders are not searched.",
     )

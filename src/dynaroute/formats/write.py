@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from dynaroute.base.display import show_list
@@ -43,6 +43,26 @@ def write(value: Instance | Sequence[Instance] | Solution, path: str | os.PathLi
     with in_file(os.fspath(path)):
         content = _format_solution(value, file) if isinstance(value, Solution) else _format_instances(value, file)
     write_bytes(file, content.encode() if isinstance(content, str) else content)
+
+
+def write_set(instances: Iterable[Instance], path: str | os.PathLike[str]) -> None:
+    """Write any number of instances to one file, which `read_set` reads.
+
+    Parameters
+    ----------
+    instances
+        At least one instance.
+    path
+        The file to create or replace (.json, .npz, .parquet).
+
+    Raises
+    ------
+    UnsupportedError
+        If the format cannot hold the instances; the error says which format can.
+    DynarouteError
+        If the suffix is unknown or the file cannot be written.
+    """
+    write(list(instances), path)
 
 
 def _format_solution(solution: Solution, file: Path) -> str:

@@ -154,9 +154,8 @@ class AttentionLayer(nn.Module):
 
     def forward(self, hidden: Tensor, packing: Packing) -> Tensor:
         """Apply eqs 3 to 10: from h^(l-1) to h^(l), both (T, d_h)."""
-        attended: Tensor = self.after_attention(hidden + self.attention(hidden, packing))  # eq 8
-        fed_forward: Tensor = self.after_feed_forward(attended + self.feed_forward(attended))  # eq 10
-        return fed_forward
+        attended = _normalise(self.after_attention, hidden + self.attention(hidden, packing), packing)  # eq 8
+        return _normalise(self.after_feed_forward, attended + self.feed_forward(attended), packing)  # eq 10
 
     def attention(self, hidden: Tensor, packing: Packing) -> Tensor:
         """Eqs 3 to 7: MHA, (T, d_h)."""
@@ -215,6 +214,12 @@ def attend(query: Tensor, key: Tensor, value: Tensor, packing: Packing, scale: f
     mask = None if packing.is_even else packing.is_token[:, None, None, :]  # (P, 1, 1, M)
     heads = F.scaled_dot_product_attention(queries, keys, values, attn_mask=mask, scale=scale)  # (P, heads, M, d_k)
     return packing.pack(heads.transpose(1, 2))  # (T, heads, d_k)
+
+
+def _normalise(module: nn.Module, hidden: Tensor, packing: Packing) -> Tensor:
+    """(T, d_h): a module whose `sees_packing` is true is told which nodes belong together."""
+    normalised: Tensor = module(hidden, packing) if getattr(module, "sees_packing", False) else module(hidden)
+    return normalised
 
 
 def _make_normalisation(config: PolicyConfig) -> nn.Module:

@@ -128,10 +128,33 @@ class Policy(nn.Module):
         if self._forward_hooks or self._forward_pre_hooks:
             raise ModelError.about(
                 "policy",
-                "a policy is never called as a module, so its hooks would not run.",
+                "construction does not call a policy as a module, so its hooks would not run.",
                 "Add the hook to its encoder.",
             )
         return self.decoder.fold()
+
+    def forward(self, left: Left, state: RouteState) -> Tensor:
+        """Compute (P, M) logits of the next nodes of vehicles on their routes: one decision, encoded for itself.
+
+        Construction encodes once a route instead. Policies that remember the order of visits (the pointer network) are
+        right only at the depot.
+
+        Parameters
+        ----------
+        left
+            The nodes that were left when each vehicle departed.
+        state
+            Where the vehicles are now.
+        """
+        memory = self.begin(left, self.fold())
+        if isinstance(memory, Memory) and self.config.shrinking_mean:
+            slot = torch.arange(state.is_open.shape[1], device=state.is_open.device)
+            is_visited = (left.packing.is_token & ~state.is_open & (slot > 0)).to(memory.graph_sum.dtype)  # (P, M)
+            visited = (memory.projections.graph * is_visited[..., None]).sum(1)  # (P, d_h)
+            memory = memory._replace(
+                graph_sum=memory.graph_sum - visited, graph_count=memory.graph_count - is_visited.sum(1)
+            )  # as after `advance`
+        return self.logits(memory, state)
 
     def begin(self, left: Left, folded: Tensor) -> Memory:
         """Encode the remaining nodes when vehicles leave the depot (eqs 2 to 13, 22)."""

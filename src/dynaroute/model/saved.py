@@ -81,6 +81,19 @@ class ModelCard:
         what = self.distribution or f"capacity {self.capacity or 'various'}"
         return f"{sizes} customers, {what}"
 
+    def _list_metadata(self) -> list[str]:
+        """The lines of YAML at the head of the page, from which hubs of models sort and show it."""
+        lines = ["---", "library_name: dynaroute", "license: mit", "pipeline_tag: reinforcement-learning", "tags:"]
+        lines += ["- vehicle-routing", "- cvrp", "- combinatorial-optimization", "- attention"]
+        if self.greedy_lengths:
+            lines += ["model-index:", f"- name: {json.dumps(self.name or 'dynaroute')}", "  results:"]
+        for size, length in self.greedy_lengths.items():
+            data = f"{{name: CVRP n={size} of seed 1234, type: cvrp-{size}}}"
+            lines += ["  - task: {type: reinforcement-learning, name: capacitated vehicle routing}"]
+            lines += [f"    dataset: {data}", "    metrics:"]
+            lines += [f"    - {{type: mean_length, name: mean greedy length, value: {length:.3f}}}"]
+        return [*lines, "---", ""]
+
     def to_markdown(self, config: PolicyConfig, weights_sha256: str | None = None, changed: str = "") -> str:
         """Format the card as a page.
 
@@ -101,7 +114,7 @@ class ModelCard:
             "minutes": None if self.minutes is None else f"{self.minutes:g} ({self.hardware})",
             "weights": None if weights_sha256 is None else f"SHA-256 {weights_sha256}",
         }
-        lines = [f"# {self.name or 'A Dynaroute policy'}", ""]
+        lines = [*self._list_metadata(), f"# {self.name or 'A Dynaroute policy'}", ""]
         lines += [f"- {label}: {fact}" for label, fact in facts.items() if fact is not None]
         if self.greedy_lengths:
             lines += ["", "Greedy length on 10,000 instances of seed 1234:", "", "| customers | length |", "|---|---|"]

@@ -90,8 +90,12 @@ class RouteState(NamedTuple):
     def take(self, rows: Tensor) -> RouteState:
         """Select the (Q,) vehicles in `rows`, which may repeat."""
         demands, capacity, remaining, previous, is_open, is_done = (part[rows] for part in self[:6])
-        rules, progress, outlook = (None if part is None else part.take(rows) for part in self[6:])
-        return RouteState(demands, capacity, remaining, previous, is_open, is_done, rules, progress, outlook)
+        taken = RouteState(demands, capacity, remaining, previous, is_open, is_done)
+        if self.rules is None or self.progress is None or self.outlook is None:
+            return taken
+        return taken._replace(
+            rules=self.rules.take(rows), progress=self.progress.take(rows), outlook=self.outlook.take(rows)
+        )
 
     def feasible(self) -> Tensor:
         """(P, M) where each vehicle may go. It may stay at the depot only when it is done."""

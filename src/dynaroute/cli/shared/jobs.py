@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dynaroute.base.errors import DynarouteError, FileError, OptionError, Where, in_file, merge_notes
+from dynaroute.base.errors import DynarouteError, OptionError, Where, in_file, merge_notes
 from dynaroute.cli.shared.tables import TableOptions
 from dynaroute.problem.statements import Statements
 
@@ -55,7 +55,9 @@ def gather_jobs(paths: Iterable[Path], tables: TableOptions) -> list[SolveJob]:
     ExceptionGroup
         With one error per unreadable file.
     """
-    files = [file for path in paths for file in (_list_folder(path) if path.is_dir() else [path])]
+    from dynaroute.formats.collection import list_instance_files
+
+    files = [file for path in paths for file in list_instance_files(path)]
     jobs: list[SolveJob] = []
     faults: list[DynarouteError] = []
     for file in files:
@@ -87,20 +89,6 @@ def refuse_impossible_jobs(jobs: Iterable[SolveJob]) -> None:
             faults.append(error)
     if faults:
         raise ExceptionGroup("problems that no plan can solve", faults)
-
-
-def _list_folder(folder: Path) -> list[Path]:
-    from dynaroute.formats import INSTANCE_SUFFIXES
-    from dynaroute.formats.collection import is_instance_file
-
-    files = sorted(filter(is_instance_file, folder.iterdir()))
-    if not files:
-        raise FileError(
-            "the folder contains no instance files.",
-            where=Where(file=str(folder)),
-            remedy=f"Instance files end in {', '.join(INSTANCE_SUFFIXES)}; subfolders are not searched.",
-        )
-    return files
 
 
 def _read_jobs(file: Path, tables: TableOptions) -> list[SolveJob]:
