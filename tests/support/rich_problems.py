@@ -32,6 +32,8 @@ def draw_problem(random: Random, rules: set[str], size: int | None = None) -> In
         "speed": 1.0,
         "service": np.array([0.0, *random.integers(0, 9, count)]),
     }
+    if "max_ride" in rules and "shipments lifo" not in rules:
+        rules = {*rules, "shipments"}
     for rule in sorted(rules):
         RULE_MAKERS[rule](random, count, fields, first, second)
     return Instance(**fields, vehicles=(VehicleType(**first), VehicleType(**second)))
@@ -124,8 +126,7 @@ def _set_lifo(random: Random, count: int, fields: Fields, *_: Fields) -> None:
 
 
 def _set_rides(random: Random, count: int, fields: Fields, *_: Fields) -> None:
-    """Ship from customer 1 to 2, and limit the ride."""
-    _set_shipments(random, count, fields)
+    """Limit the ride of a shipment that is made later: of the one from customer 1 to 2."""
     fields["max_ride"] = np.array([math.inf, float(random.integers(20, 80)), *[math.inf] * (count - 1)])
 
 

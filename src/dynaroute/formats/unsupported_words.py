@@ -80,7 +80,7 @@ OF_ALL = (
         "number",
         "setup time, loading time, parking time, turnaround* / *rüstzeit*, *ladezeit*, parkzeit* / "
         "temps de chargement, temps de préparation / tiempo de carga, tiempo de preparación",
-        "setup",
+        "setup, loading",
     ),
     Kind(
         "a crew",
@@ -96,6 +96,7 @@ OF_PROBLEMS = (
     Kind("a matrix", "something", "*matrix, *matrices", hint="Call it distances, or durations if it holds times."),
 )
 OF_STOPS = (
+    Kind("an order of unloading", "something", "lifo, fifo, last in first out / / / "),
     Kind(
         "a pickup",
         "something",
@@ -194,6 +195,13 @@ OF_STOPS = (
 )
 OF_VEHICLES = (
     Kind(
+        "a service time of its own",
+        "number",
+        "service factor*, service time* / servicefaktor*, servicezeit* / facteur de service, temps de service / factor "
+        "de servicio, tiempo de servicio",
+    ),
+    Kind("a profile of travel times", "something", "travel profile / fahrprofil / / ", "profile / profil / / perfil"),
+    Kind(
         "a cost of vehicles",
         "number",
         "*cost, *costs, price*, fee, fees, wage*, salary, salaries, rate, rates, toll*, eur, euro, euros, usd, "
@@ -203,7 +211,7 @@ OF_VEHICLES = (
     ),
     Kind(
         "a number of trips",
-        "number",
+        "something",
         "reload*, *reloads, refill* / nachlad*, wiederbelad* / rechargement* / recarga*",
     ),
     Kind(

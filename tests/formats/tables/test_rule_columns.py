@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import dynaroute
-from dynaroute.base.errors import DynarouteError, InputWarning, gather_notes
+from dynaroute.base.errors import DynarouteError, InputWarning, UnsupportedError, gather_notes
 from dynaroute.formats.fleet_options import FleetOptions
 from dynaroute.formats.vehicles import read_vehicles
 from dynaroute.problem.impossible import refuse_impossible
@@ -108,6 +108,99 @@ def test_skills_are_separated_by_semicolons(tmp_path: Path) -> None:
         frozenset({"lift", "crane"}),
         frozenset(),
     )
+
+
+@pytest.mark.parametrize(
+    "heading", ["same vehicle", "same_vehicle", "Gleiches Fahrzeug", "même véhicule", "mismo vehículo"]
+)
+def test_customers_on_the_same_vehicle_have_the_same_label(heading: str, tmp_path: Path) -> None:
+    assert read(tmp_path, heading, "Smith", "Smith").same_vehicle == ("", "Smith", "Smith")
+    assert read(tmp_path, heading, "-", "").same_vehicle is None
+
+
+@pytest.mark.parametrize("heading", ["not together", "nicht zusammen", "pas ensemble", "no juntos"])
+def test_customers_who_are_apart_have_the_same_label(heading: str, tmp_path: Path) -> None:
+    assert read(tmp_path, heading, "x", "x").not_together == ("", "x", "x")
+
+
+@pytest.mark.parametrize(
+    ("heading", "field"),
+    [
+        ("vehicles", "vehicles_allowed"),
+        ("Fahrzeuge", "vehicles_allowed"),
+        ("véhicules", "vehicles_allowed"),
+        ("vehículos", "vehicles_allowed"),
+        ("not vehicles", "vehicles_forbidden"),
+        ("verbotene Fahrzeuge", "vehicles_forbidden"),
+    ],
+)
+def test_customers_name_vehicles(heading: str, field: str, tmp_path: Path) -> None:
+    instance = read(tmp_path, heading, "van; truck", "")
+    assert getattr(instance, field) == (frozenset(), frozenset({"van", "truck"}), frozenset())
+    assert [kind.name for kind in instance.fleet] == ["truck", "van"]
+    vans = tmp_path / "vans.csv"
+    vans.write_text("name,capacity\nvan,10\nbike,4\n", encoding="utf-8")
+    with pytest.raises(DynarouteError, match="truck"):
+        dynaroute.read(tmp_path / "stops.csv", fleet=FleetOptions(vehicles=read_vehicles(vans)))
+
+
+SHIPMENT = "id,x,y,demand,{},{}\nd,0,0,,,\nA,3,4,2,s,{}\nB,6,0,2,s,{}\nC,1,1,1,,\n"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("shipment", "kind", "delivery", "pickup"),
+        ("Sendung", "Art", "Lieferung", "Abholung"),
+        ("envoi", "type", "livraison", "collecte"),
+        ("envío", "tipo", "entrega", "recogida"),
+    ],
+)
+def test_two_rows_are_a_shipment(words: tuple[str, ...], tmp_path: Path) -> None:
+    file = tmp_path / "stops.csv"
+    file.write_text(SHIPMENT.format(*words), encoding="utf-8")
+    with gather_notes():
+        instance = dynaroute.read(file, capacity=10)
+    assert instance.partners is not None and instance.pickups is not None
+    assert instance.partners.tolist() == [0, 2, 1, 0]
+    assert (instance.demands.tolist(), instance.pickups.tolist()) == ([0, 2, 0, 1], [0, 0, 2, 0])
+
+
+@pytest.mark.parametrize(
+    ("table", "line", "field"),
+    [
+        (SHIPMENT.format("shipment", "kind", "pickup", "pickup"), 4, "kind"),
+        (SHIPMENT.format("shipment", "kind", "pickup", "by hand"), 4, "kind"),
+        (SHIPMENT.format("shipment", "kind", "pickup", "delivery") + "D,1,1,1,t,pickup\n", 6, "shipment"),
+        (SHIPMENT.format("shipment", "kind", "pickup", "delivery") + "D,1,1,1,,pickup\n", 6, "kind"),
+        (SHIPMENT.format("shipment", "kind", "pickup", "delivery") + "D,1,1,1,s,delivery\n", 6, "shipment"),
+        ("id,x,y,demand,max ride\nd,0,0,,\nA,3,4,2,10 min\n", 3, "max_ride"),
+        ("id,x,y,demand,lifo\nd,0,0,,\nA,3,4,2,yes\n", 3, "lifo"),
+    ],
+)
+def test_what_is_no_shipment_is_refused_with_its_place(table: str, line: int, field: str, tmp_path: Path) -> None:
+    file = tmp_path / "stops.csv"
+    file.write_text(table, encoding="utf-8")
+    with gather_notes(), pytest.raises(DynarouteError) as refusal:
+        dynaroute.read(file, capacity=10)
+    assert (refusal.value.where.line, (refusal.value.where.field or "").replace(" ", "_")) == (line, field)
+
+
+def test_a_longest_ride_may_stand_in_either_row(tmp_path: Path) -> None:
+    file = tmp_path / "stops.csv"
+    file.write_text("id,x,y,demand,shipment,kind,max ride\nd,0,0,,,,\nA,3,4,2,s,pickup,\nB,6,0,2,s,delivery,10 min\n")
+    with gather_notes():
+        rides = dynaroute.read(file, capacity=10, fleet=FleetOptions(speed=1.0)).max_ride
+    assert rides is not None and rides.tolist() == [math.inf, 600, math.inf]
+
+
+@pytest.mark.parametrize("heading", ["reload", "loading", "service factor", "profile", "lenkzeit pause"])
+def test_rules_of_vehicles_that_tables_do_not_have_are_refused_by_name(heading: str, tmp_path: Path) -> None:
+    file = tmp_path / "vans.csv"
+    file.write_text(f"name,capacity,{heading}\nvan,10,{'depot' if heading in ('reload', 'profile') else '1.5'}\n")
+    with pytest.raises(UnsupportedError) as refusal:
+        read_vehicles(file)
+    assert refusal.value.names == (heading,)
 
 
 def test_several_windows_are_separated_by_semicolons(tmp_path: Path) -> None:

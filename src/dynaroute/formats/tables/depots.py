@@ -86,11 +86,15 @@ def read_further_depots(
     return tuple(places)
 
 
-def start_everywhere(places: Sequence[Place], capacity: int) -> tuple[VehicleType, ...] | None:
-    """Make vehicles of every depot, as many as needed; None if there is only one depot."""
-    if not places:
-        return None
-    return tuple(VehicleType(capacity, name=name, start=name) for name in (DEPOT, *(place.name for place in places)))
+def make_vehicles(places: Sequence[Place], capacity: int, wished: Sequence[str]) -> tuple[VehicleType, ...] | None:
+    """Make vehicles of every depot, as many as needed, and of every name that customers ask for; None if all are alike.
+
+    A file of vehicles replaces them.
+    """
+    starts = (DEPOT, *(place.name for place in places)) if places else ()
+    asked = [name for name in wished if name not in starts]
+    of_depots = [VehicleType(capacity, name=name, start=name) for name in starts]
+    return (*of_depots, *(VehicleType(capacity, name=name) for name in asked)) or None
 
 
 def add_missing_depot(table: Table) -> Table:

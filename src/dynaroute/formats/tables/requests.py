@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dynaroute.base.errors import FormatError, UnsupportedError, Where
 from dynaroute.formats.tables.cells.amounts import is_blank
 from dynaroute.formats.tables.headers import Column, advise_columns
+from dynaroute.formats.tables.shipments import find_kinds
 from dynaroute.formats.tables.table import Table
 from dynaroute.formats.unsupported import (
     Owner,
@@ -53,6 +54,8 @@ def holds_places(table: Table, column: Column) -> bool:
 
 def _find_requests(table: Table, owner: Owner) -> list[tuple[Column, Request]]:
     columns = [*table.header.others, *(column for role, column in table.header.columns.items() if role == "kind")]
+    kinds = find_kinds(table)  # of shipments, which are planned
+    columns = [column for column in columns if kinds is None or column.index != kinds.index]
     return [
         (column, request)
         for column in columns

@@ -25,6 +25,12 @@ ROLES_OF_FIELDS = {
     "late_costs": "late_cost",
     "release": "release",
     "skills": "skills",
+    "vehicles_allowed": "vehicles",
+    "vehicles_forbidden": "not_vehicles",
+    "same_vehicle": "same_vehicle",
+    "not_together": "not_together",
+    "partners": "shipment",
+    "max_ride": "max_ride",
 }
 _PER_HOUR = 3600.0
 _COMMA = re.compile(r"[0-9]+,[0-9]{1,2}")
@@ -59,13 +65,24 @@ def read_wishes(table: Table, source: str) -> dict[str, Any]:
         if role == "priority" and not all(map(math.isnan, values)):  # many number them from 1, the most urgent
             message = f"customers with a {column.label} may be left out, those with a lower number first."
             warn_of_input(source, message)
-    if (column := columns.get("skills")) is not None:
-        fields["skills"] = (frozenset(), *(read_skills(table.entry(row, column)) for row in table.rows[1:]))
+    for role, field in (("skills", "skills"), ("vehicles", "vehicles_allowed"), ("not_vehicles", "vehicles_forbidden")):
+        if (column := columns.get(role)) is not None:
+            fields[field] = (frozenset(), *(read_skills(table.entry(row, column)) for row in table.rows[1:]))
+    for role in ("same_vehicle", "not_together"):
+        if (column := columns.get(role)) is not None:
+            entries = [table.entry(row, column) for row in table.rows[1:]]
+            fields[role] = ("", *("" if _is_empty(entry) else tidy(entry.text) for entry in entries))
     return fields
 
 
+def name_wished_vehicles(wishes: Mapping[str, Any]) -> tuple[str, ...]:
+    """Name the types of vehicles that customers may, or may not, be served by."""
+    listed = (wishes.get(field, ()) for field in ("vehicles_allowed", "vehicles_forbidden"))
+    return tuple(sorted({name for names in listed for each in names for name in each}))
+
+
 def read_skills(entry: Entry) -> frozenset[str]:
-    """Read skills, separated by commas or semicolons."""
+    """Read skills or names of vehicles, separated by commas or semicolons."""
     words = "" if _is_empty(entry) or not says_something([entry.text]) else entry.text  # "none" is no skill
     return frozenset(filter(None, (tidy(word) for word in _SEPARATORS.split(words))))
 

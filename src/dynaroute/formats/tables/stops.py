@@ -21,7 +21,7 @@ from dynaroute.formats.tables.assumptions import warn_of_assumptions
 from dynaroute.formats.tables.cells.amounts import BARE_NUMBER, Notation, find_evidence, split_unit, tidy
 from dynaroute.formats.tables.cells.cells import Grid, Row
 from dynaroute.formats.tables.cells.units import Unit, find_unit
-from dynaroute.formats.tables.depots import add_missing_depot, put_depot_first, read_further_depots, start_everywhere
+from dynaroute.formats.tables.depots import add_missing_depot, make_vehicles, put_depot_first, read_further_depots
 from dynaroute.formats.tables.headers import (
     ROWS_LOOKED_AT,
     Column,
@@ -36,7 +36,8 @@ from dynaroute.formats.tables.matrix import Legs, read_legs
 from dynaroute.formats.tables.places import warn_of_odd_places
 from dynaroute.formats.tables.positions import read_positions
 from dynaroute.formats.tables.requests import refuse_requests_of_stops
-from dynaroute.formats.tables.rules import ROLES_OF_FIELDS, read_wishes
+from dynaroute.formats.tables.rules import ROLES_OF_FIELDS, name_wished_vehicles, read_wishes
+from dynaroute.formats.tables.shipments import read_shipments
 from dynaroute.formats.tables.table import Table, sort_rows
 from dynaroute.formats.tables.time_cells import read_service, read_windows
 from dynaroute.formats.tables.words import STOPS, simplify
@@ -172,10 +173,15 @@ def parse_stops(grid: Grid, reading: ReadingOptions, source: str) -> Instance:
         labels = names if names is None or not pickups else (*names, "depot", *names)
         quantities = scale_quantities([*loads.demands, *pickups], loads.capacity, labels)
         amounts = np.array(quantities.demands).reshape(-1, len(table.rows))
+        demands, collected = amounts[0], amounts[1] if pickups else None
+        shipments, wishes = read_shipments(table), read_wishes(table, source)
+        if shipments is not None:
+            demands, collected = shipments.move_demands(demands, collected)
+            wishes |= shipments.fields
         instance = Instance(
             coordinates=None if coordinates is None else coordinates[:count],
-            demands=amounts[0],
-            pickups=amounts[1] if pickups else None,
+            demands=demands,
+            pickups=collected,
             capacity=quantities.capacity,
             name=one_line(grid.directives["name"][0]) if "name" in grid.directives else Path(source).stem,
             distances=legs.distances,
@@ -188,11 +194,11 @@ def parse_stops(grid: Grid, reading: ReadingOptions, source: str) -> Instance:
             service=read_service(table),
             windows=None if windows is None else windows[:count],
             places=places,
-            vehicles=start_everywhere(places, quantities.capacity),
+            vehicles=make_vehicles(places, quantities.capacity, name_wished_vehicles(wishes)),
             details=_read_details(table, names),
             language=_find_language(header),
             depot_name="" if ids is None or BARE_NUMBER.fullmatch(ids[0]) else ids[0],
-            **read_wishes(table, source),
+            **wishes,
         )
     warn_of_assumptions(table, [*loads.written, *written], names, source)
     if quantities.note:

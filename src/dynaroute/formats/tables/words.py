@@ -237,6 +237,22 @@ STOPS = Vocabulary(
             "",
         ),
         "skills": ("skills / fähigkeiten / compétences / habilidades", "", ""),
+        "vehicles": (
+            "vehicles, allowed vehicles / fahrzeuge, erlaubte fahrzeuge / véhicules, véhicules autorisés"
+            "/ vehículos, vehículos permitidos",
+            "",
+            "",
+        ),
+        "not_vehicles": (
+            "not vehicles, forbidden vehicles / nicht fahrzeuge, verbotene fahrzeuge / véhicules interdits"
+            "/ vehículos prohibidos",
+            "",
+            "",
+        ),
+        "same_vehicle": ("same vehicle / gleiches fahrzeug, selbes fahrzeug / même véhicule / mismo vehículo", "", ""),
+        "not_together": ("not together / nicht zusammen / pas ensemble / no juntos", "", ""),
+        "shipment": ("shipment, shipment id / sendung, sendungsnummer / envoi / envío", "", ""),
+        "max_ride": ("max ride, longest ride / längste fahrt / trajet le plus long / trayecto más largo", "", ""),
     }
 )
 
