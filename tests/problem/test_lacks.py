@@ -10,10 +10,10 @@ from fleet_strategies import fleet_instances
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dynaroute.problem.assigning import can_drive
 from dynaroute.problem.fleet import VehicleType
 from dynaroute.problem.instance import Instance
 from dynaroute.problem.solution import Solution
-from dynaroute.problem.timetable import can_drive
 from dynaroute.problem.unserved import Candidate, Lack, find_lacks, list_candidates
 
 

@@ -49,3 +49,12 @@ def make_kind(is_open: bool, is_limited: bool, has_windows: bool, size: int = 50
         windows[0], service[0] = (0.0, 4.6), 0.0
         given = {"windows": windows, "service": service, "speed": 1.0}
     return Instance(points, np.r_[0, generator.integers(1, 10, size)], 40, vehicles=(vehicle,), **given)
+
+
+LINE = np.array([[0.0, 0.0], [10.0, 0.0], [20.0, 0.0], [30.0, 0.0]])
+
+
+def make_line(**parts: object) -> Instance:
+    """Customers 10, 20 and 30 away, a unit of distance a second."""
+    given: dict[str, object] = {"demands": [0, 1, 1, 1], "capacity": 3, "speed": 1.0, **parts}
+    return Instance(LINE, **given)  # type: ignore[arg-type]

@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 from dynaroute.base.display import show_list, show_text
 from dynaroute.base.errors import InstanceError
 from dynaroute.base.stopping import OutOfTimeError
+from dynaroute.problem.assigning import DepotLegs, can_serve_alone, measure_depot_legs
 from dynaroute.problem.fleet import TOLERANCE, AlikeTypes, VehicleType
 from dynaroute.problem.instance import Instance
-from dynaroute.problem.timetable import DepotLegs, can_serve_alone, earliest_departure, latest_end, measure_depot_legs
+from dynaroute.problem.timetable import earliest_departure, latest_end
 
 _MOST_TYPES = 3  # vehicle types whose reasons are listed
 

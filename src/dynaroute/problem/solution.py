@@ -16,6 +16,7 @@ import numpy as np
 
 from dynaroute.base.display import LONGEST_ITEM, show_text
 from dynaroute.base.errors import SolutionError
+from dynaroute.problem.assigning import assign_vehicles
 from dynaroute.problem.driving import list_loads
 from dynaroute.problem.instance import Instance
 from dynaroute.problem.judge import choose_types, judge_costs, judge_fleet, judge_statements, judge_totals, price_all
@@ -23,14 +24,7 @@ from dynaroute.problem.judging.groups import judge_groups, judge_missing
 from dynaroute.problem.judging.route import Violation, judge_route
 from dynaroute.problem.sketch import Sketch
 from dynaroute.problem.statements import NO_STATEMENTS, Statements
-from dynaroute.problem.timetable import (
-    RouteSchedule,
-    assign_vehicles,
-    measure_routes,
-    price_left_out,
-    price_routes,
-    schedule_route,
-)
+from dynaroute.problem.timetable import RouteSchedule, measure_routes, price_left_out, price_routes, schedule_route
 
 _ROUTES_REMEDY = "Routes are lists of customers 1..n."
 

@@ -11,9 +11,10 @@ from fleet_strategies import fleet_instances
 from hypothesis import given, settings
 
 from dynaroute.base.stopping import OutOfTimeError
+from dynaroute.problem.assigning import can_drive
 from dynaroute.problem.fleet import VehicleType
 from dynaroute.problem.instance import Instance
-from dynaroute.problem.timetable import can_drive, measure_route
+from dynaroute.problem.timetable import measure_route
 from dynaroute.search.with_limits.problem import count_fewest_routes, price_routes, read_problem
 
 _CLOCK = np.array([[0.0, 0.0], [0.0, 1.0], [0.0, 2.0], [0.0, 3.0]])

@@ -8,7 +8,7 @@ from fleet_strategies import Plan, plans
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dynaroute.problem.timetable import can_drive
+from dynaroute.problem.assigning import can_drive
 from dynaroute.search.annealing.routes import make_tours, read_routes
 from dynaroute.search.annealing.tours import (
     AFTER,

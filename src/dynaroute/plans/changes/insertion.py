@@ -14,11 +14,12 @@ from dynaroute.base.decimals import plain_number
 from dynaroute.plans.changes.additions import Customers, extend_instance
 from dynaroute.plans.matching import KnownRoutes
 from dynaroute.plans.plan import Plan
+from dynaroute.problem.assigning import can_drive
 from dynaroute.problem.fleet import TOLERANCE, VehicleType
 from dynaroute.problem.instance import Instance
 from dynaroute.problem.rules import refuse_other_rules
 from dynaroute.problem.solution import Solution
-from dynaroute.problem.timetable import can_drive, measure_route
+from dynaroute.problem.timetable import measure_route
 
 _MOST_OFFERS = 10_000  # pairs of a new customer and a route that are compared before a search
 

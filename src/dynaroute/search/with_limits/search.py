@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from dynaroute.base.stopping import OutOfTimeError, Stopping
 from dynaroute.base.vocabulary import Objective
+from dynaroute.problem.assigning import can_serve_alone, measure_depot_legs
 from dynaroute.problem.fleet import VehicleType
 from dynaroute.problem.instance import Instance
 from dynaroute.problem.solution import Solution
-from dynaroute.problem.timetable import can_serve_alone, measure_depot_legs
 from dynaroute.search.core.problem import SearchProblem
 from dynaroute.search.core.random_numbers import make_random_state
 from dynaroute.search.search import Improvement, Incumbent, SearchOutcome, halt_at_deadline, leave_time_to_close
