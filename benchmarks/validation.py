@@ -22,7 +22,7 @@ from torch import Tensor
 from dynaroute.base.machine import choose_device
 from dynaroute.batch import InstanceBatch
 from dynaroute.construct import Augmented, Greedy, construct
-from dynaroute.construct.choose import Strategy
+from dynaroute.construct.strategies import Strategy
 from dynaroute.draw import draw_published_set
 from dynaroute.formats.collection import find_best_costs, read_best_costs, read_collection
 from dynaroute.model import Policy

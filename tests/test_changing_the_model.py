@@ -15,8 +15,9 @@ from torch import Tensor
 from dynaroute.base.errors import InstanceError, ModelError, UnsupportedError
 from dynaroute.batch import InstanceBatch, RouteBatch
 from dynaroute.construct import SGBS, Augmented, Beam, Greedy, Sampling, construct, log_probabilities
-from dynaroute.construct.choose import SYMMETRIES, Start, reflect
+from dynaroute.construct.choose import Start
 from dynaroute.construct.eager import Drive, first_log_probabilities
+from dynaroute.construct.strategies import SYMMETRIES, reflect
 from dynaroute.model import Policy
 from dynaroute.model.encoder import Packing
 from dynaroute.model.policy import Left

@@ -6,8 +6,8 @@ Begin with `build`. `eager` runs on any device, `fused` by kernels; both build t
 
 from dynaroute.construct.branching import SGBS, Beam
 from dynaroute.construct.build import construct
-from dynaroute.construct.choose import Augmented, Greedy, MultiStart, Sampling, Strategy
 from dynaroute.construct.eager import log_probabilities, resume
+from dynaroute.construct.strategies import Augmented, Greedy, MultiStart, Sampling, Strategy
 
 __all__ = [
     "SGBS",

@@ -24,10 +24,10 @@ from dynaroute.construct.choose import (
     Start,
     StepInfo,
     make_stream_keys,
-    refuse_below_one,
     scramble,
 )
 from dynaroute.construct.eager import Drive, construct_eagerly
+from dynaroute.construct.strategies import refuse_below_one
 from dynaroute.model.policy import Policy
 
 _DIGITS = 1e10  # of lengths that are compared

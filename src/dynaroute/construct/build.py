@@ -11,9 +11,10 @@ from torch import Tensor
 from dynaroute.base.errors import ModelError, UnsupportedError
 from dynaroute.batch import InstanceBatch, RouteBatch
 from dynaroute.batch.rules import RULE_WORDS
-from dynaroute.construct.choose import Chooser, MostLikely, SolutionBuilder, Strategy
+from dynaroute.construct.choose import Chooser, MostLikely, SolutionBuilder
 from dynaroute.construct.eager import construct_eagerly
 from dynaroute.construct.fused import construct_fused, is_supported
+from dynaroute.construct.strategies import Strategy
 from dynaroute.construct.windows import LARGEST_WHOLE, construct_in_windows
 from dynaroute.kernels import kernels_run_on
 from dynaroute.model.changes import find_change
