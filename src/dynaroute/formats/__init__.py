@@ -15,8 +15,9 @@ from dynaroute.formats.registry import (
 )
 from dynaroute.formats.tables.csv import format_csv, parse_csv
 from dynaroute.formats.vehicles import read_vehicles
-from dynaroute.formats.vrplib.instance import format_vrplib, parse_vrplib
+from dynaroute.formats.vrplib.instance import parse_vrplib
 from dynaroute.formats.vrplib.sol import format_sol, parse_sol
+from dynaroute.formats.vrplib.writing import format_vrplib
 from dynaroute.formats.write import write, write_set
 
 __all__ = [

@@ -21,10 +21,11 @@ from dynaroute.formats.tables.csv import format_csv, parse_text_table
 from dynaroute.formats.tables.stops import ReadingOptions
 from dynaroute.formats.tables.xlsx import parse_xlsx
 from dynaroute.formats.text import decode_text
-from dynaroute.formats.vrplib.instance import format_vrplib, parse_vrplib
+from dynaroute.formats.vrplib.instance import parse_vrplib
 from dynaroute.formats.vrplib.number_files import find_number_file
 from dynaroute.formats.vrplib.sol import format_sol, parse_sol
 from dynaroute.formats.vrplib.solomon import format_solomon, looks_like_solomon, parse_solomon
+from dynaroute.formats.vrplib.writing import format_vrplib
 from dynaroute.problem.instance import Instance
 from dynaroute.problem.solution import Solution
 
@@ -114,6 +115,7 @@ FORMATS = {
         parse=lambda content, source, _: [parse_vrplib(decode_text(content), source=source)],
         format_one=format_vrplib,
         holds_fleets=True,
+        holds_rules=True,  # those of PyVRP's sections; `format_vrplib` refuses the others
     ),
     ".csv": Format(parse=_parse_text, format_one=format_csv, is_table=True, holds_fleets=True, holds_details=True),
     ".tsv": Format(parse=_parse_text, is_table=True),

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynaroute.base.errors import FileError, FormatError, Where
-from dynaroute.formats.vrplib.instance import format_vrplib
+from dynaroute.formats.vrplib.writing import format_vrplib
 from dynaroute.problem.instance import Instance
 
 __all__ = [

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import math
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
+from rich_problems import RULE_MAKERS, draw_problem
 
 import dynaroute
-from dynaroute.base.errors import DynarouteError
+from dynaroute.base.errors import DynarouteError, UnsupportedError
 from dynaroute.base.vocabulary import ReadingRule
 from dynaroute.formats.fleet_options import FleetOptions
 from dynaroute.formats.registry import FORMATS
 from dynaroute.formats.vrplib.instance import parse_vrplib
+from dynaroute.formats.vrplib.writing import format_vrplib
+from dynaroute.problem.fleet import VehicleType
 from dynaroute.problem.instance import Instance
 from dynaroute.problem.judge import choose_types, price_all
 from dynaroute.problem.solution import Solution, check
+from dynaroute.problem.working_day import Place
 
 # of each set: the rounding, how many units of its .sol files make one of ours, and some files
 SETS: dict[str, tuple[ReadingRule | None, float, tuple[str, ...]]] = {
@@ -142,10 +149,114 @@ def test_a_faulty_section_is_refused_by_name(field: str, sections: tuple[str, ..
     assert refusal.value.remedy
 
 
-def test_a_vrp_file_does_not_hold_rules(tmp_path: Path) -> None:
+def draw_held(seed: int) -> Instance:
+    """A problem with any of the rules that a .vrp file holds."""
+    random = np.random.default_rng(seed)
+    size, places = int(random.integers(2, 6)), int(random.integers(0, 3))
+    has_windows, has_service, has_release, is_allowed, has_reloads = (bool(each) for each in random.integers(0, 2, 5))
+    windows = np.array([[opens, opens + 20] for opens in random.integers(0, 50, size + places + 1).tolist()], float)
+    names = ["depot", *(f"depot {number}" for number in range(2, places + 2))]
+    vehicles = tuple(
+        VehicleType(
+            int(random.integers(5, 9)),
+            str(number + 1) if is_allowed else "",
+            count=int(random.integers(1, 4)),
+            fixed_cost=10.0 * number,
+            distance_cost=float(random.choice([1.0, 0.5])),
+            start=(start := str(random.choice(names))),
+            end=start,
+            reload=tuple(names[: int(random.integers(0, len(names) + 1))]) if has_reloads else (),
+            max_trips=1 if not has_reloads else None,
+        )
+        for number in range(int(random.integers(1, 4)))
+    )
+    nobody = frozenset[str]()
+    first = [frozenset({"1"}) if each else nobody for each in random.integers(0, 2, size).tolist()]
+    return Instance(
+        coordinates=random.integers(0, 40, (size + 1 + places, 2)).astype(float),
+        demands=np.array([0, *random.integers(1, 5, size)]),
+        capacity=max(kind.capacities[0] for kind in vehicles),
+        pickups=np.array([0, *random.integers(0, 5, size)]) if seed % 2 else None,
+        backhauls="strict" if seed % 2 else "mixed",
+        service=np.array([0.0, *random.integers(0, 9, size)]) if has_service else None,
+        windows=windows[: size + 1] if has_windows else None,
+        speed=1.0 if has_windows or has_service or has_release else None,
+        release=np.array([0.0, *random.integers(0, 30, size)]) if has_release else None,
+        prizes=np.array([math.inf, *random.choice([7.0, 2.5, math.inf], size)]) if seed % 3 == 0 else None,
+        places=tuple(
+            Place(
+                name,
+                window=(float(windows[size + row, 0]), float(windows[size + row, 1])) if has_windows else None,
+                loading=float(random.integers(0, 4)) if has_service else 0.0,
+            )
+            for row, name in enumerate(names[1:], start=1)
+        ),
+        vehicles=vehicles,
+        vehicles_allowed=(nobody, *first) if is_allowed and len(vehicles) > 1 else None,
+    )
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_rules_that_are_written_read_back_the_same(seed: int) -> None:
+    instance = draw_held(seed)
+    if instance.vehicles_allowed is None:
+        instance = replace(instance, vehicles=tuple(replace(kind, name="") for kind in instance.fleet))
+    assert parse_vrplib(format_vrplib(instance)) == instance
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_no_rule_is_lost_in_silence(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    rules = set(random.choice(sorted(RULE_MAKERS), int(random.integers(1, 5)), replace=False).tolist())
+    instance = draw_problem(random, rules)
+    fleet = tuple(replace(kind, name="", count=2) for kind in instance.fleet if not kind.beginning)
+    with suppress(DynarouteError):  # where names or counts of vehicles belong to the rule
+        instance = replace(instance, vehicles=fleet or None)
+    try:
+        text = format_vrplib(instance)
+    except UnsupportedError as refusal:
+        assert refusal.where.field and ".json" in (refusal.remedy or "")
+        return
+    assert parse_vrplib(text) == instance
+
+
+@pytest.mark.parametrize(
+    ("field", "changes"),
+    [
+        ("places", {"places": (Place("yard", 10, 0),), "vehicles": (VehicleType(10, count=3, start="yard"),)}),
+        ("time_cost", {"vehicles": (VehicleType(10, count=3, time_cost=1),)}),
+        ("end", {"vehicles": (VehicleType(10, count=3, start="depot 2", end="depot"),)}),
+        ("count", {"vehicles": (VehicleType(10, start="depot 2"),)}),
+        ("loading", {"vehicles": (VehicleType(10, count=3, reload=("depot",), loading=9),)}),
+        ("max_driving", {"vehicles": (VehicleType(10, count=3, max_driving=9),)}),
+        ("pickups", {"pickups": np.array([0, 0, 3, 0]), "backhauls": "mixed"}),
+        ("priorities", {"priorities": np.array([np.nan, 5.0, 9.0, np.nan])}),
+        ("prizes", {"prizes": np.array([np.inf, 0.0, 9.0, np.inf])}),
+    ],
+)
+def test_what_a_vrp_file_does_not_hold_is_refused_by_name(
+    field: str, changes: dict[str, object], tmp_path: Path
+) -> None:
     with pytest.raises(DynarouteError) as refusal:
-        dynaroute.write(read(OF_VEHICLES), tmp_path / "out.vrp")
-    assert refusal.value.where.field == "places"
+        dynaroute.write(replace(read(OF_VEHICLES), **changes), tmp_path / "out.vrp")  # type: ignore[arg-type]
+    assert refusal.value.where.field == field
+    assert ".json" in (refusal.value.remedy or "")
+
+
+@pytest.mark.parametrize(("name", "file"), CASES)
+@pytest.mark.filterwarnings("ignore::dynaroute.base.errors.InputWarning")
+def test_published_files_are_written_as_they_are_read(name: str, file: str, shared_data: Path) -> None:
+    instance = dynaroute.read(shared_data / name / f"{file}.vrp")
+    assert parse_vrplib(format_vrplib(instance)) == instance
+
+
+def test_pyvrp_reads_what_is_written(tmp_path: Path) -> None:
+    pyvrp = pytest.importorskip("pyvrp")
+    instance = read(OF_VEHICLES, "PRIZE_SECTION\n1 0\n2 0\n3 7\n4 0\n5 9\n")
+    dynaroute.write(instance, tmp_path / "day.vrp")
+    theirs = pyvrp.read(tmp_path / "day.vrp", round_func="none")
+    assert (theirs.num_depots, theirs.num_clients, theirs.num_vehicles) == (2, 3, 3)
+    assert [client.prize for client in theirs.clients()] == [7, 0, 9]
 
 
 LI_LIM = """2 10 1

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
@@ -15,12 +14,11 @@ from numpy.typing import NDArray
 from dynaroute.base.decimals import scale_to_integers
 from dynaroute.base.errors import FormatError, InstanceError, Where
 from dynaroute.formats.fleet_options import VehicleList
-from dynaroute.formats.limitations import refuse_what_cannot_be_stored
-from dynaroute.formats.numbers import format_load, format_number, parse_decimal, parse_float, parse_whole
+from dynaroute.formats.numbers import parse_decimal, parse_float, parse_whole
 from dynaroute.formats.vrplib.outline import Outline, read_rows
 from dynaroute.formats.vrplib.rules import Depots, read_vehicle_rules
 from dynaroute.problem.fleet import VehicleType
-from dynaroute.problem.instance import LARGEST_INTEGER, Instance
+from dynaroute.problem.instance import LARGEST_INTEGER
 
 FLEET_FIELDS = frozenset({"VEHICLES", "DISTANCE", "SERVICE_TIME", "VEHICLES_MAX_DISTANCE", "VEHICLES_MAX_DURATION"})
 _BY_VEHICLE = {
@@ -86,81 +84,6 @@ def read_vrplib_fleet(outline: Outline, depots: Depots, capacity: Decimal | None
     is_timed = service is not None or windows is not None or _limits_duration(vehicles)
     is_timed |= "RELEASE_TIME_SECTION" in outline.sections
     return VrplibFleet(vehicles, service, windows, 1.0 if is_timed else None, allowed)
-
-
-def vrplib_fleet_lines(instance: Instance) -> tuple[list[str], list[str]]:
-    """Write header fields and sections for an instance's vehicles and times.
-
-    Raises
-    ------
-    UnsupportedError
-        If it has something that this format cannot hold.
-    """
-    _refuse_what_cannot_be_stored(instance)
-    return list(_fields_of(instance)), list(_sections_of(instance))
-
-
-def _fields_of(instance: Instance) -> Iterator[str]:
-    fleet = instance.fleet
-    if fleet[0].count is not None:
-        yield f"VEHICLES : {sum(kind.count or 0 for kind in fleet)}"
-    if len(fleet) == 1:
-        yield f"CAPACITY : {format_load(instance, instance.capacity)}"
-        for key in ("max_distance", "max_duration"):
-            if getattr(fleet[0], key) is not None:
-                yield f"VEHICLES_{key.upper()} : {format_number(getattr(fleet[0], key))}"
-
-
-def _sections_of(instance: Instance) -> Iterator[str]:
-    fleet = instance.fleet
-    if len(fleet) > 1:
-        each = [kind for kind in fleet for _ in range(kind.count or 0)]
-        yield "CAPACITY_SECTION"
-        held = [kind.capacities[0] for kind in each]
-        yield from (f"{number} {format_load(instance, capacity)}" for number, capacity in enumerate(held, start=1))
-        for key in ("max_distance", "max_duration"):
-            if getattr(fleet[0], key) is not None:
-                yield f"VEHICLES_{key.upper()}_SECTION"
-                yield from (
-                    f"{number} {format_number(getattr(kind, key))}" for number, kind in enumerate(each, start=1)
-                )
-    if instance.service is not None:
-        yield "SERVICE_TIME_SECTION"
-        yield from (f"{node} {format_number(time)}" for node, time in enumerate(instance.service.tolist(), start=1))
-    if instance.windows is not None:
-        yield "TIME_WINDOW_SECTION"
-        for node, window in enumerate(instance.windows.tolist(), start=1):
-            yield f"{node} {' '.join(map(format_number, window))}"
-
-
-def _refuse_what_cannot_be_stored(instance: Instance) -> None:
-    fleet = instance.fleet
-    is_timed = instance.windows is not None or instance.service is not None
-    is_timed |= any(kind.max_duration is not None for kind in fleet)
-    obstacles = {
-        "vehicles": (
-            "vehicle names, shifts, stop limits or open ends",
-            any(kind.name or kind.shift is not None or kind.max_stops or kind.end == "open" for kind in fleet),
-        ),
-        "count": (
-            "several vehicle types without a count, or with limits that only some have",
-            len(fleet) > 1
-            and (
-                any(kind.count is None for kind in fleet)
-                or any(
-                    len({getattr(kind, key) is None for kind in fleet}) > 1 for key in ("max_distance", "max_duration")
-                )
-                or len({replace(kind, count=1) for kind in fleet}) < len(fleet)
-            ),
-        ),
-        "windows": (
-            "customers without a latest time among others with one",
-            instance.windows is not None and not math.isfinite(instance.windows.max()),
-        ),
-        "durations": ("a matrix of durations", instance.durations is not None),
-        "speed": ("times other than distances (a speed of 1)", instance.speed != (1.0 if is_timed else None)),
-    }
-    refuse_what_cannot_be_stored("a .vrp file", obstacles)
 
 
 def _read_service(outline: Outline, depots: Depots) -> NDArray[np.float64] | None:

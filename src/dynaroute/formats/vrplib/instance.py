@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
@@ -13,17 +12,10 @@ from numpy.typing import NDArray
 from dynaroute.base.errors import FormatError, InstanceError, UnsupportedError, Where, placed, warn_of_each
 from dynaroute.base.vocabulary import Rounding
 from dynaroute.formats.fleet_options import use_vehicles
-from dynaroute.formats.numbers import (
-    format_load,
-    format_number,
-    parse_decimal,
-    parse_float,
-    parse_whole,
-    scale_quantities,
-)
+from dynaroute.formats.numbers import parse_decimal, parse_float, parse_whole, scale_quantities
 from dynaroute.formats.text import one_line, shorten
 from dynaroute.formats.unsupported import UNSUPPORTED, is_unsupported
-from dynaroute.formats.vrplib.fleet import FLEET_FIELDS, FLEET_SECTIONS, read_vrplib_fleet, vrplib_fleet_lines
+from dynaroute.formats.vrplib.fleet import FLEET_FIELDS, FLEET_SECTIONS, read_vrplib_fleet
 from dynaroute.formats.vrplib.matrix import EDGE_WEIGHT_FORMATS, read_matrix
 from dynaroute.formats.vrplib.outline import Outline, Section, outline_vrplib, read_rows, require_field, require_section
 from dynaroute.formats.vrplib.rules import (
@@ -37,7 +29,7 @@ from dynaroute.formats.vrplib.rules import (
 )
 from dynaroute.problem.instance import Instance
 
-_ROUNDINGS: dict[str, Rounding] = {"EUC_2D": "nearest", "CEIL_2D": "up", "EXACT_2D": "none"}
+ROUNDINGS: dict[str, Rounding] = {"EUC_2D": "nearest", "CEIL_2D": "up", "EXACT_2D": "none"}
 _TYPES = ("CVRP", "VRP", "ACVRP", "DCVRP", "VRPTW", "CVRPTW", "HFVRP", "MDVRP", "MDVRPTW", "PCVRPTW")
 _MORE_TYPES = ("VRPB", "MTVRPTWR", "SDVRPTW", "")
 _COORDINATE_TYPES = ("TWOD_COORDS", "NO_COORDS", "")
@@ -131,7 +123,7 @@ def parse_vrplib(text: str, *, source: str = "") -> Instance:
             capacity=quantities.capacity,
             name=one_line(outline.fields["NAME"].value) if "NAME" in outline.fields else Path(source).stem,
             distances=None if distances is None else distances[np.ix_(depots.order, depots.order)],
-            rounding=_ROUNDINGS.get(kind, "none"),
+            rounding=ROUNDINGS.get(kind, "none"),
             demand_scale=quantities.scale,
             service=None if fleet.service is None else fleet.service[depots.stops],
             windows=None if fleet.windows is None else fleet.windows[depots.stops],
@@ -147,61 +139,6 @@ def parse_vrplib(text: str, *, source: str = "") -> Instance:
     unknown = sorted(outline.fields.keys() - _FIELDS)
     warn_of_each(source, unknown, lambda name: f"the field {name} is unknown and was ignored.")
     return instance
-
-
-def format_vrplib(instance: Instance) -> str:
-    """Write a CVRPLIB instance.
-
-    Parameters
-    ----------
-    instance
-        The instance; without rounding it is written as EXACT_2D.
-
-    Raises
-    ------
-    UnsupportedError
-        If it has customer names or great-circle distances, which this format cannot hold.
-    """
-    if instance.customer_names is not None:
-        raise UnsupportedError.about(
-            "customer_names",
-            "a .vrp file cannot hold customer names.",
-            "Write a .csv or .json file; or drop the names (in a CSV file: the column id).",
-        )
-    if instance.metric == "great_circle":
-        raise UnsupportedError.about(
-            "metric", "a .vrp file cannot hold latitudes and longitudes.", "Write a .csv or .json file."
-        )
-    fields, sections = vrplib_fleet_lines(instance)
-    return "\n".join([*_header_lines(instance), *fields, *_section_lines(instance, sections), "EOF", ""])
-
-
-def _header_lines(instance: Instance) -> Iterator[str]:
-    yield f"NAME : {instance.name}".rstrip()
-    yield f"TYPE : {'CVRP' if instance.windows is None else 'VRPTW'}"
-    yield f"DIMENSION : {instance.size + 1}"
-    if instance.distances is not None:
-        yield "EDGE_WEIGHT_TYPE : EXPLICIT"
-        yield "EDGE_WEIGHT_FORMAT : FULL_MATRIX"
-    else:
-        yield f"EDGE_WEIGHT_TYPE : {next(kind for kind, rule in _ROUNDINGS.items() if rule == instance.rounding)}"
-
-
-def _section_lines(instance: Instance, fleet: Iterable[str]) -> Iterator[str]:
-    if instance.distances is not None:
-        yield "EDGE_WEIGHT_SECTION"
-        yield from (" ".join(map(format_number, row)) for row in instance.distances.tolist())
-    if instance.coordinates is not None:
-        yield "NODE_COORD_SECTION"
-        for node, (x, y) in enumerate(instance.coordinates.tolist(), start=1):
-            yield f"{node} {format_number(x)} {format_number(y)}"
-    yield "DEMAND_SECTION"
-    for node, demand in enumerate(instance.demands.tolist(), start=1):
-        yield f"{node} {format_load(instance, demand)}"
-    yield from fleet
-    yield "DEPOT_SECTION"
-    yield "1"
-    yield "-1"
 
 
 def _read_pickups(outline: Outline, dimension: int) -> list[Decimal]:
@@ -284,7 +221,7 @@ def _count_nodes(section: Section) -> int | None:
 
 
 def _read_edge_weight_type(outline: Outline) -> str:
-    known = (*_ROUNDINGS, "EXPLICIT")
+    known = (*ROUNDINGS, "EXPLICIT")
     field = require_field(outline, "EDGE_WEIGHT_TYPE", f"Add one of {', '.join(known)}.")
     kind = field.value.upper()
     if kind not in known:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dynaroute.formats.vrplib.instance import format_vrplib
+from dynaroute.formats.vrplib.writing import format_vrplib
 from dynaroute.formats.vrplib.sol import format_sol
 from dynaroute.plans.plan import Plan
 from dynaroute.plans.write import format_plan
