@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dynaroute.formats.vrplib.writing import format_vrplib
 from dynaroute.formats.vrplib.sol import format_sol
+from dynaroute.formats.vrplib.writing import format_vrplib
 from dynaroute.plans.plan import Plan
 from dynaroute.plans.write import format_plan
 from dynaroute.service.messages.file_schemas import PlanFormat
