@@ -281,6 +281,9 @@ def price_detour(
         return np.inf, kind
     if rules.has_times and not _is_in_time(tours, customer, slot, previous, following, problem):
         return np.inf, kind
+    has_room = _has_room(tours, slot, previous, customer, kind, problem)
+    if not has_room and len(tours.free) == 1:
+        return np.inf, kind
     span, late = 0.0, 0.0
     if len(problem.driven) > 0:
         stops = write_path(tours, slot, customer, previous, 0, 0, problem)
@@ -290,7 +293,7 @@ def price_detour(
     if span > problem.kinds.durations[kind] or span == np.inf:
         return np.inf, kind
     price = price_route(kind, length, span, problem)
-    if not _has_room(tours, slot, previous, customer, kind, problem):
+    if not has_room:
         kind, price = find_cheapest_kind(tours, slot, previous, customer, length, span, problem)
     return price + late - tours.prices[slot], kind
 

@@ -112,19 +112,19 @@ def put_stop_back(
     best_visit, is_visit_first = -1, True
     if len(problem.reloading) > 0:
         before, after = min(wanted, problem.before.shape[1]), min(wanted, problem.after.shape[1])
-        for near in range(2 * (before + after)):
-            is_first, index = near % 2 == 0, near // 2
-            if index < before:
-                previous = problem.before[customer, index]
-                following = nodes[previous, AFTER]
-            else:
-                following = problem.after[customer, index - before]
-                previous = nodes[following, BEFORE]
-            own = previous if index < before else following
-            if own <= 0 or nodes[own, ROUTE] == NO_ROUTE or (group >= 0 and nodes[own, ROUTE] != group):
-                continue
-            visit = find_free_visit(tours, 0, problem)
-            while visit >= 0:
+        visit = find_free_visit(tours, 0, problem)
+        while visit >= 0:
+            for near in range(2 * (before + after)):
+                is_first, index = near % 2 == 0, near // 2
+                if index < before:
+                    previous = problem.before[customer, index]
+                    following = nodes[previous, AFTER]
+                else:
+                    following = problem.after[customer, index - before]
+                    previous = nodes[following, BEFORE]
+                own = previous if index < before else following
+                if own <= 0 or nodes[own, ROUTE] == NO_ROUTE or (group >= 0 and nodes[own, ROUTE] != group):
+                    continue
                 cost = price_with_visit(tours, customer, visit, is_first, previous, following, best_cost, problem)
                 if cost < best_cost and not is_overlooked(log, state):
                     best_cost, best_slot, best_previous, best_kind = (
@@ -134,7 +134,7 @@ def put_stop_back(
                         slots[nodes[own, ROUTE], KIND],
                     )
                     best_visit, is_visit_first, is_left_out = visit, is_first, False
-                visit = find_next_site(tours, visit, problem)
+            visit = find_next_site(tours, visit, problem)
     if is_left_out:
         return float(best_cost)
     if best_slot < 0 and kind < 0:

@@ -20,7 +20,7 @@ from dynaroute.search.annealing.tours import (
 from dynaroute.search.core.compiled import compiled_apart, compiled_inline
 from dynaroute.search.core.problem import SearchProblem
 from dynaroute.search.with_limits.driving import drive_path, write_path
-from dynaroute.search.with_limits.evaluation import is_route_allowed, is_tied, meets_other, price_route
+from dynaroute.search.with_limits.evaluation import enter, is_route_allowed, is_tied, meets_other, price_route
 from dynaroute.search.with_limits.rules import DELIVERY, PICKUP, RELOAD
 from dynaroute.search.with_limits.times import refresh_times
 
@@ -77,6 +77,12 @@ def price_with_visit(
         return np.inf
     if rules.driving[kind] < np.inf:
         return np.inf  # rare together: such a route does not load again
+    leaving = tours.ready[previous] if is_stop(previous, problem) else problem.kinds.starts[kind]
+    limit = tours.due[following] if is_stop(following, problem) else problem.kinds.ends[kind]
+    start = enter(leaving + rules.durations[profile, previous, first], first, problem)
+    start = enter(start + rules.durations[profile, first, second], second, problem)
+    if start + rules.durations[profile, second, following] > limit:
+        return np.inf  # even if all goods were there
     stops = write_path(tours, slot, first, previous, second, first, problem)
     if not _are_loads_right(tours, stops, kind, problem):
         return np.inf
