@@ -90,8 +90,9 @@ class Worker:
         if self.options.uses_policy and not are_built_apart(self.options):
             _keep_policies_to_one_core()
         self._loaded: set[MachineCode] = set()
-        if self.options.improver != "none":
-            self._load([self.options.improver])
+        match self.options.improver:
+            case "2opt" | "local" | "search" as improver:
+                self._load([improver])
 
     def solve(self, block: Block) -> BlockReport:
         """Solve all rows of a block and write its part.

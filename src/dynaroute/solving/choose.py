@@ -175,10 +175,11 @@ def _find_policy_with_rules(instance: Instance, options: SolveOptions) -> str | 
 
 
 def _list_machine_code(instance: Instance, options: SolveOptions) -> list[MachineCode]:
-    if options.improver == "none":
-        return []
-    if options.improver != "search":
-        return [options.improver]
+    match options.improver:
+        case "none" | "active":
+            return []
+        case "2opt" | "local" as improver:
+            return [improver]
     if needs_limits(instance, options.objective):
         return ["search", "limits", *([name_rules_code(instance)] if instance.rules else [])]
     code: list[MachineCode] = ["search"]
@@ -204,7 +205,7 @@ def _refuse_too_large(instance: Instance, options: SolveOptions) -> None:
 
 
 def _refuse_improving_limits(instance: Instance, options: SolveOptions) -> None:
-    if options.improver in ("none", "search") or instance.is_plain:
+    if options.improver in ("none", "search", "active") or instance.is_plain:
         return
     raise UnsupportedError.about(
         "improve",

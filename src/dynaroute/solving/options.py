@@ -75,7 +75,7 @@ def _is_number(value: object, entry: Field[Any]) -> bool:
 
 
 Decode = Literal["greedy", "sample", "multistart", "beam", "sgbs"]
-Improve = Literal["none", "2opt", "local", "search"]
+Improve = Literal["none", "2opt", "local", "search", "active"]
 
 USUAL_TIME_LIMIT = 10.0  # seconds of a search without a limit
 
@@ -172,7 +172,8 @@ class SolveOptions:
     device
         "auto" (default: a GPU if there is one), "cpu", "cuda", ...
     improve
-        "none"; "2opt": within each route; "local": local search within and between routes; "search": runs until its
+        "none"; "2opt": within each route; "local": local search within and between routes; "active": the policy learns
+        on the instance while it samples, until its limit; "search": runs until its
         limit. By default "search" if time_limit, total_time, iterations or target is given, else "none".
     time_limit
         Seconds of the search per instance, counted from the call of `solve` or, for many instances, from when each one
@@ -236,7 +237,8 @@ class SolveOptions:
     device: str | None = _on_policy("cpu, cuda, ...; a GPU by default if there is one.", metavar="D")
     improve: Improve | None = _on_improvement(
         "none (the default). 2opt: within each route. local: within and between routes, in milliseconds. search: runs "
-        "until its time is up; the default if a limit is given.",
+        "until its time is up; the default if a limit is given. active: the policy learns on the instance while it "
+        "samples, until its time is up.",
         choices=get_args(Improve),
         noun="improver",
         metavar="HOW",
@@ -282,6 +284,7 @@ class SolveOptions:
             if (value := getattr(self, entry.name)) is not None:
                 DECLARATIONS[entry.name].refuse_wrong(entry, value)
         self._refuse_void_decoding()
+        self._refuse_void_activity()
         self._refuse_void_limits()
         if self.start is not None and self.improver == "none":
             raise OptionError.about(
@@ -305,12 +308,24 @@ class SolveOptions:
         if self.temperature is not None and self.decode != "sample":
             raise OptionError.about("temperature", "the temperature only applies to samples.", "Use decode sample.")
 
+    def _refuse_void_activity(self) -> None:
+        if not self.is_active:
+            return
+        for name, is_given in (
+            *((name, True) for name in self.given_decoding),
+            ("start", self.start is not None),
+            ("model", self.model == "savings"),
+        ):
+            if is_given:
+                message = "active search samples from a policy of its own accord."
+                raise OptionError.about(name, message, "Leave out the option, or use improve 'search'.")
+
     def _refuse_void_limits(self) -> None:
         if self.time_limit is not None and self.total_time is not None:
             message = "both a time limit per instance and a total time for all instances are given."
             raise OptionError.about("total_time", message, "Give one of the two.")
         for name in _LIMITS:
-            if getattr(self, name) is not None and not self.searches:
+            if getattr(self, name) is not None and not self.searches and (name == "total_time" or not self.is_active):
                 message = f"improve is {self.improve!r}, but only a search uses the {name.replace('_', ' ')}."
                 raise OptionError.about(name, message, "Leave it out, or use improve 'search'.")
 
@@ -343,6 +358,11 @@ class SolveOptions:
         return self.improver == "search"
 
     @property
+    def is_active(self) -> bool:
+        """Whether the policy learns on the instance."""
+        return self.improver == "active"
+
+    @property
     def search_seconds(self) -> float | None:
         """Seconds of the search, per instance or in total; None if only iterations end it."""
         if self.total_time is not None:
@@ -354,7 +374,7 @@ class SolveOptions:
     @property
     def limit(self) -> Limit | None:
         """The limits of the search; None without a search."""
-        if not self.searches:
+        if not (self.searches or self.is_active):
             return None
         iterations = None if self.iterations is None else int(self.iterations)  # NumPy's integers too
         return Limit(self.search_seconds, iterations, self.total_time is not None)

@@ -23,7 +23,13 @@ if TYPE_CHECKING:
 
 StartKind = Literal["savings", "insertion", "policy", "given"]
 
-_WORDS: dict[Improve, str] = {"none": "", "2opt": "2opt", "local": "local search", "search": "search"}
+_WORDS: dict[Improve, str] = {
+    "none": "",
+    "2opt": "2opt",
+    "local": "local search",
+    "search": "search",
+    "active": "active search",
+}
 
 
 @dataclass(frozen=True)

@@ -152,6 +152,10 @@ def solve_all(
         from dynaroute.solving.searching import search_all
 
         return search_all(instances, starts, approaches, options, observers, began)
+    if options.is_active:
+        from dynaroute.solving.tuning import tune_all
+
+        return tune_all(instances, approaches, options, observers, began)
     if starts is None:
         results = _build_all(instances, approaches, options, observers)
     else:

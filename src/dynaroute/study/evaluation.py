@@ -128,7 +128,7 @@ def evaluate_all(
     mean_reference = None if reference is None else _mean_reference(reference, len(problems))
     if best is not None:
         _require_costs(best, len(problems))
-    if options.model in ("auto", "savings") or options.searches:
+    if options.model in ("auto", "savings") or options.searches or options.is_active:
         measured = _measure_results(solve_all(problems, options, observers))
     else:
         measured = _measure_policy(problems, options, observers)

@@ -168,7 +168,11 @@ def refuse_unknown_model(options: SolveOptions) -> None:
 def print_void_options(options: SolveOptions, *, has_start: bool = False) -> None:
     """Note the given options that have no effect; `has_start` says whether known routes are given."""
     uses_policy = options.uses_policy and not (has_start and options.model == "auto")
-    if options.seed is not None and options.decode not in ("sample", "sgbs") and not options.searches:
+    if (
+        options.seed is not None
+        and options.decode not in ("sample", "sgbs")
+        and options.improver not in ("search", "active")
+    ):
         print_note("--seed has no effect: only --decode sample, sgbs and a search use random numbers.")
     if options.device is not None and not uses_policy and options.total_time is None:
         print_note("--device has no effect: without a policy, only the CPU is used.")

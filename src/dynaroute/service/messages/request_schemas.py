@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 from dynaroute.base.vocabulary import Backhauls, Language, Objective, Rounding
 from dynaroute.problem.instance import LARGEST_INTEGER
 from dynaroute.problem.lengths import LONGEST_LENGTH
-from dynaroute.solving.options import DECLARATIONS, Improve
+from dynaroute.solving.options import DECLARATIONS
 
 MOST_NEW_CUSTOMERS = 100
 _MOST_SAMPLES = 1_000_000
@@ -65,7 +65,7 @@ class OptionsSchema(BaseModel):
     )
     samples: int | None = _expose("samples")
     augment: bool | None = _expose("augment", strict=True)
-    improve: Improve | None = _expose(
+    improve: Literal["none", "2opt", "local", "search"] | None = _expose(
         "improve",
         "none; 2opt: within each route; local: local search within and between routes; search: runs until the time "
         "limit. By default search if there is a time limit, else none.",
