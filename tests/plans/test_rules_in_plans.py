@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -70,6 +71,48 @@ def test_a_route_names_reloads_pickups_and_breaks(tmp_path: Path) -> None:
     page = (tmp_path / "plan.html").read_text(encoding="utf-8")
     assert "Reload" in page
     assert "break" in page
+
+
+def globe() -> Plan:
+    """A route on the globe with money, two dimensions of loads and a pickup, which is on board at the end."""
+    vehicle = VehicleType((90, 3), "van", fixed_cost=50)
+    demands, pickups = np.array([[0, 0], [20, 1], [30, 2]]), np.array([[0, 0], [10, 1], [0, 0]])
+    instance = Instance(
+        np.array([[50.0, 8], [50.01, 8], [50.02, 8]]),
+        demands,
+        (90, 3),
+        metric="great_circle",
+        vehicles=(vehicle,),
+        pickups=pickups,
+        dimensions=("kg", "pallets"),
+    )
+    return Plan(instance, Solution(((1, 2),), vehicles=(0,)))
+
+
+def test_amounts_are_written_in_every_dimension_up_to_the_end(tmp_path: Path) -> None:
+    plan = globe()
+    end = plan.routes[0].end
+    assert end is not None
+    assert end.on_board == "10 kg, 1 pallets"
+    for name in ("plan.csv", "plan.html"):
+        write_plan(plan, tmp_path / name)
+    rows = list(csv.DictReader((tmp_path / "plan.csv").read_text(encoding="utf-8").splitlines()))
+    assert [(row["demand"], row["pickup"], row["load"]) for row in rows] == [
+        ("", "", "50 kg, 3 pallets"),
+        ("20 kg, 1 pallets", "10 kg, 1 pallets", "40 kg, 3 pallets"),
+        ("30 kg, 2 pallets", "", "10 kg, 1 pallets"),
+        ("", "", "10 kg, 1 pallets"),
+    ]
+    page = (tmp_path / "plan.html").read_text(encoding="utf-8")
+    assert "20 kg, 1 pallets, pickup 10 kg, 1 pallets" in page
+    assert page.count("10 kg, 1 pallets") >= 3
+
+
+def test_money_has_no_unit_of_length(tmp_path: Path) -> None:
+    file = tmp_path / "plan.json"
+    write_plan(globe(), file)
+    assert invoke("check", file).stdout == "ok: 1 route, 2 customers, cost 4497.80\n"
+    assert "1 routes, 4497.80\n" in invoke("info", file).stdout
 
 
 def test_a_customer_who_is_left_out_is_explained_by_vehicle() -> None:

@@ -63,6 +63,8 @@ class PlannedStop:
         What is collected there, in words; empty for nothing.
     on_board
         The load on board in every dimension, in words, where it is more than a sum of demands.
+    delivered
+        A customer's demand in every dimension, in words.
     """
 
     number: int
@@ -80,6 +82,7 @@ class PlannedStop:
     is_reload: bool = False
     pickup: str = ""
     on_board: str = ""
+    delivered: str = ""
 
     @property
     def label(self) -> str:
@@ -242,7 +245,7 @@ class Plan:
                 (demands[position], loads[min(position, len(loads) - 1)]),
                 math.fsum(legs[:position]),
                 times[position],
-                carried[position] if position < len(carried) else (),
+                carried[min(position, len(carried) - 1)] if carried else (),
                 is_reload=0 < position <= len(route) and not 0 < node <= instance.size,
             )
             for position, node in enumerate(nodes)
@@ -287,6 +290,7 @@ class Plan:
             details=details,
             is_customer=is_customer,
             is_reload=is_reload,
+            delivered=instance.shown_amounts(instance.demands[node].reshape(-1)) if is_customer else "",
             pickup=instance.shown_amounts(pickups[node].reshape(-1)) if pickups is not None and collects else "",
             on_board=instance.shown_amounts(on_board) if on_board else "",
         )

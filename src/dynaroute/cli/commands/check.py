@@ -80,7 +80,7 @@ def check(
             print_line(f"and {len(violations) - MOST_ROWS:,} more; --json lists all.")
     else:
         routes, customers = count_of(len(answer.routes), "route"), count_of(problem.size, "customer")
-        print_line(f"ok: {routes}, {customers}, cost {show_length(cost or 0, problem.unit)}")
+        print_line(f"ok: {routes}, {customers}, cost {show_length(cost or 0, problem.cost_unit)}")
     if times and not json:
         print_timetable(problem, times)
     if violations:

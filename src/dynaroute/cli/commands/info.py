@@ -111,7 +111,7 @@ def _choose_model(instance: Instance) -> tuple[str, str]:
 
 def _describe_plan(plan: Plan) -> tuple[Document, list[tuple[str, str]]]:
     document, facts = _describe_instance(plan.instance)
-    cost = show_length(plan.cost, plan.instance.unit)
+    cost = show_length(plan.cost, plan.instance.cost_unit)
     routes = {"routes": len(plan.routes), "cost": plain_number(plan.cost), "unit": plan.instance.unit}
     facts = [("kind", "plan: an instance and its routes (dynaroute check verifies them)"), *facts[1:]]
     return {**document, "kind": "plan", **routes}, [*facts, ("plan", f"{len(plan.routes)} routes, {cost}")]
@@ -224,7 +224,7 @@ def _describe_type(instance: Instance, kind: VehicleType) -> str:
         "any number" if kind.count is None else str(kind.count),
         f"capacity {instance.shown_amounts(kind.capacities)}",
         "" if kind.max_duration is None else f"{instance.shown_duration(kind.max_duration)} at most",
-        "" if kind.max_distance is None else f"length {show_length(kind.max_distance)} at most",
+        "" if kind.max_distance is None else f"length {show_length(kind.max_distance, instance.unit)} at most",
         "" if kind.shift is None else f"{instance.shown_time(kind.shift[0])} to {instance.shown_time(kind.shift[1])}",
         "" if kind.max_stops is None else f"{count_of(kind.max_stops, 'stop')} at most",
         "ends at its last customer" if kind.end == "open" else "",

@@ -83,7 +83,7 @@ def _print_insertions(result: InsertionResult, cost_before: float) -> None:
     instance = result.plan.instance
     rows = [_make_row(result, insertion) for insertion in result.insertions]
     print_table(("Customer", "Route", "Stop", "After", "Before", "Costs"), rows)
-    before, after = show_length(cost_before, instance.unit), show_length(result.plan.cost, instance.unit)
+    before, after = show_length(cost_before, instance.cost_unit), show_length(result.plan.cost, instance.cost_unit)
     print_line(f"the plan was {before} and is {after} with them")
 
 
@@ -96,4 +96,4 @@ def _make_row(result: InsertionResult, insertion: Insertion) -> tuple[str, ...]:
     before, after = nodes[insertion.stop - 1], nodes[insertion.stop + 1]
     called = ["depot" if node == 0 else show_text(instance.customer_name(node), 40) for node in (before, after)]
     route = f"{insertion.route} (new)" if insertion.opens_route else str(insertion.route)
-    return name, route, str(insertion.stop), *called, f"+{show_length(insertion.cost, instance.unit)}"
+    return name, route, str(insertion.stop), *called, f"+{show_length(insertion.cost, instance.cost_unit)}"

@@ -64,7 +64,7 @@ def _list_cells(plan: Plan, stop: PlannedStop, remaining: int | Decimal) -> list
 
 def _describe_amount(plan: Plan, stop: PlannedStop) -> str:
     """What a customer gets, and what is collected there."""
-    return f"{stop.demand}, {say(plan, 'pickup {}', stop.pickup)}" if stop.pickup else str(stop.demand)
+    return f"{stop.delivered}, {say(plan, 'pickup {}', stop.pickup)}" if stop.pickup else stop.delivered
 
 
 def list_unserved_columns(plan: Plan) -> list[SheetColumn]:
@@ -74,7 +74,7 @@ def list_unserved_columns(plan: Plan) -> list[SheetColumn]:
 
 def list_unserved_cells(plan: Plan, left_out: UnservedStop) -> list[str]:
     """List the cells of one customer that is not served."""
-    return [*_list_place_cells(plan, left_out.stop), str(left_out.stop.demand), left_out.reason]
+    return [*_list_place_cells(plan, left_out.stop), _describe_amount(plan, left_out.stop), left_out.reason]
 
 
 def _list_place_columns(plan: Plan) -> list[SheetColumn]:

@@ -42,7 +42,8 @@ def list_columns(plan: Plan) -> list[str]:
     reason = ["reason"] if _needs_reasons(plan) else []
     vehicle = ["vehicle"] if _names_vehicles(plan) else []
     times = list(TIMES) if plan.has_times else []
-    ours = ["route", *vehicle, "stop", "id", *name, *reason, "demand", "load", distance_column(plan), *times]
+    pickup = ["pickup"] if plan.instance.pickups is not None else []
+    ours = ["route", *vehicle, "stop", "id", *name, *reason, "demand", *pickup, "load", distance_column(plan), *times]
     return [*ours, *(f"{column} (file)" if column in ours else column for column in plan.detail_columns)]
 
 
@@ -71,8 +72,12 @@ def _make_row(plan: Plan, route: PlannedRoute | None, stop: PlannedStop, reason:
         ours.append(stop.name)
     if _needs_reasons(plan):
         ours.append(reason)
-    ours.append(_as_cell(stop.demand))
-    ours += ["", ""] if route is None else [_as_cell(stop.load), table_distance(plan, stop.distance)]
+    has_dimensions = plan.instance.demands.ndim == 2
+    ours.append(stop.delivered if has_dimensions else _as_cell(stop.demand))
+    if plan.instance.pickups is not None:
+        ours.append(stop.pickup)
+    load = stop.on_board if has_dimensions else _as_cell(stop.load)
+    ours += ["", ""] if route is None else [load, table_distance(plan, stop.distance)]
     times = [show_time(plan, getattr(stop, column)) for column in TIMES] if plan.has_times else []
     details = [stop.details.get(column, "") for column in plan.detail_columns]
     return [*ours, *times, *details]

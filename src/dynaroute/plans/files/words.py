@@ -91,7 +91,7 @@ def _show_window(plan: Plan, earliest: float, latest: float) -> str:
 
 def describe_stop(plan: Plan, stop: PlannedStop) -> str:
     """The demand, distance, times and details of a stop; only times and details of a depot."""
-    facts = [f"demand {stop.demand}", show_length(stop.distance, plan.instance.unit)] if stop.is_customer else []
+    facts = [f"demand {stop.delivered}", show_length(stop.distance, plan.instance.unit)] if stop.is_customer else []
     facts += [f"pickup {stop.pickup}"] if stop.pickup else []
     if stop.is_customer and stop.arrival is not None:
         facts.append(f"at {show_time(plan, stop.arrival)}")
@@ -101,7 +101,7 @@ def describe_stop(plan: Plan, stop: PlannedStop) -> str:
 def describe_unserved(plan: Plan, left_out: UnservedStop) -> str:
     """The reason why a customer is not served, its demand and its details."""
     stop = left_out.stop
-    return "; ".join([f"not served: {left_out.reason}", f"demand {stop.demand}", *_list_wishes(plan, stop)])
+    return "; ".join([f"not served: {left_out.reason}", f"demand {stop.delivered}", *_list_wishes(plan, stop)])
 
 
 def _list_wishes(plan: Plan, stop: PlannedStop) -> list[str]:
