@@ -15,8 +15,8 @@ from torch import Tensor
 from dynaroute.base.errors import InstanceError, ModelError, UnsupportedError
 from dynaroute.batch import InstanceBatch, RouteBatch
 from dynaroute.construct import SGBS, Augmented, Beam, Greedy, Sampling, construct, log_probabilities
-from dynaroute.construct.choose import Start
-from dynaroute.construct.eager import Drive, first_log_probabilities
+from dynaroute.construct.choose import Departures
+from dynaroute.construct.eager import Stretch, first_log_probabilities
 from dynaroute.construct.strategies import SYMMETRIES, reflect
 from dynaroute.model import Policy
 from dynaroute.model.encoder import Packing
@@ -231,7 +231,7 @@ class TestOneStep:
 
     def test_the_graph_computes_what_the_policy_does_on_its_way(self, names: dict[str, Any]) -> None:
         policy, batch = names["step"].policy, draw_batch(20, 20, 20, 20, capacity=30)
-        drive = Drive(policy, policy.begin, batch, policy.fold(), torch.arange(4), Start.of(batch))
+        drive = Stretch(policy, policy.begin, batch, policy.fold(), torch.arange(4), Departures.of(batch))
         for _ in range(4):
             logits, state = drive.look()[1], drive.state
             places = batch.locations.float()

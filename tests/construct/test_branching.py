@@ -11,8 +11,8 @@ from rule_problems import ALL_RULES, draw_ruled, list_subsets
 from dynaroute.base.errors import SolutionError
 from dynaroute.batch import InstanceBatch, RouteBatch
 from dynaroute.construct import SGBS, Beam, Greedy, Strategy, construct, log_probabilities, resume
-from dynaroute.construct.choose import Start
-from dynaroute.construct.eager import Drive
+from dynaroute.construct.choose import Departures
+from dynaroute.construct.eager import Stretch
 from dynaroute.model import PolicyConfig
 from dynaroute.problem.solution import Solution, check
 
@@ -99,7 +99,7 @@ def test_several_continuations_of_one_state_are_those_of_the_state() -> None:
     policy = make_policy(PolicyConfig(dimension=16, heads=2, layers=1, feed_forward=32, rules=ALL_RULES))
     instances = [draw_ruled(random, frozenset({"windows", "pickups"}), size, "square") for size in (6, 4)]
     batch = InstanceBatch.from_instances(instances, ALL_RULES)
-    drive = Drive(policy, policy.begin, batch, policy.fold(), torch.arange(2), Start.of(batch))
+    drive = Stretch(policy, policy.begin, batch, policy.fold(), torch.arange(2), Departures.of(batch))
     rows = torch.tensor([1, 0, 0])
     copies = drive.take(rows)
     for _ in range(3):

@@ -17,16 +17,16 @@ from torch import Tensor
 from dynaroute.batch import InstanceBatch, RouteBatch
 from dynaroute.construct.choose import (
     Chooser,
+    Departures,
     MostLikely,
     Resume,
     Sample,
     SolutionBuilder,
-    Start,
     StepInfo,
     make_stream_keys,
     scramble,
 )
-from dynaroute.construct.eager import Drive, construct_eagerly
+from dynaroute.construct.eager import Stretch, construct_eagerly
 from dynaroute.construct.strategies import refuse_below_one
 from dynaroute.model.policy import Policy
 
@@ -248,10 +248,10 @@ class _Candidates(NamedTuple):
     score: Tensor
 
 
-class _Pool(NamedTuple):
+class _Group(NamedTuple):
     """Vehicles that left the depot together, and the (P,) partial solutions that they belong to."""
 
-    drive: Drive
+    drive: Stretch
     member: Tensor
 
 
@@ -276,7 +276,7 @@ class _Beam:
         self.owner = torch.arange(len(batch), device=batch.device)
         self.score = torch.zeros(len(batch), dtype=torch.float64, device=batch.device)
         self.routes = RouteBatch.unvisited(batch)
-        self.pools = [self._leave(self.owner, Start.of(batch))] if len(batch) else []
+        self.pools = [self._leave(self.owner, Departures.of(batch))] if len(batch) else []
 
     def step(self) -> None:
         """Visit one more node with every partial solution."""
@@ -285,8 +285,8 @@ class _Beam:
         parent, pool, row, slot, self.score = (part[kept] for part in every)
         self.owner = self.owner[parent]
         routes = self.routes[parent]
-        pools: list[_Pool] = []
-        leaving: list[tuple[Tensor, Start]] = []
+        pools: list[_Group] = []
+        leaving: list[tuple[Tensor, Departures]] = []
         for number, (drive, _) in enumerate(self.pools):
             member = (pool == number).nonzero().squeeze(1)  # (Q,)
             if not len(member):
@@ -301,20 +301,20 @@ class _Beam:
             is_back = moved.is_back(chosen)
             goes_on, leaves = ((~is_back).nonzero().squeeze(1), (is_back & ~moved.state.is_done).nonzero().squeeze(1))
             if len(goes_on):
-                pools.append(_Pool(moved.take(goes_on), member[goes_on]))
+                pools.append(_Group(moved.take(goes_on), member[goes_on]))
             if len(leaves):
                 leaving.append((member[leaves], moved.take(leaves).finish(self.batch.nodes)))
         self.routes = routes
         if leaving:
             members, starts = zip(*leaving, strict=True)
-            start = Start(*(torch.cat(parts) for parts in zip(*starts, strict=True)))
+            start = Departures(*(torch.cat(parts) for parts in zip(*starts, strict=True)))
             pools.append(self._leave(torch.cat(members), start))
         self.pools = pools
 
-    def _leave(self, member: Tensor, start: Start) -> _Pool:
+    def _leave(self, member: Tensor, start: Departures) -> _Group:
         """Encode what is left of (P,) partial solutions, the same states once."""
         policy = self.policy
-        return _Pool(Drive(policy, policy.begin, self.batch, self.folded, self.owner[member], start), member)
+        return _Group(Stretch(policy, policy.begin, self.batch, self.folded, self.owner[member], start), member)
 
     def _list_candidates(self) -> _Candidates:
         """The most probable continuations of every partial solution; finished ones stay as they are."""

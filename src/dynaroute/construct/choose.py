@@ -137,7 +137,7 @@ class Follow:
         return is_next.int().argmax(1)  # 0, the depot, if no customer is next
 
 
-class Start(NamedTuple):
+class Departures(NamedTuple):
     """Where P trajectories leave the depot.
 
     Attributes
@@ -153,7 +153,7 @@ class Start(NamedTuple):
     route: Tensor
 
     @classmethod
-    def of(cls, batch: InstanceBatch) -> Start:
+    def of(cls, batch: InstanceBatch) -> Departures:
         """Begin at the depot with every customer."""
         none = torch.zeros_like(batch.sizes)
         return cls(batch.is_customer, none, none)
@@ -188,11 +188,11 @@ class Resume:
             raise SolutionError.about("known", message, "dynaroute check lists what is wrong.")
         return torch.where(is_known, following, self.then(logits, info))
 
-    def start(self, encodes_anew: bool) -> Start:
+    def start(self, encodes_anew: bool) -> Departures:
         """Begin after all whole routes if the remaining customers are encoded anew, and otherwise with the first."""
         whole = self._count_whole() * encodes_anew  # (B,)
         is_done = (self.known.route >= 0) & (self.known.route < whole[:, None])  # (B, M)
-        return Start(~is_done, is_done.sum(1) + whole, whole)
+        return Departures(~is_done, is_done.sum(1) + whole, whole)
 
     def _count_whole(self) -> Tensor:
         """(B,) routes whose vehicle is back."""

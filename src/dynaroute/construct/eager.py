@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from dynaroute.batch import InstanceBatch, RouteBatch
-from dynaroute.construct.choose import Chooser, Follow, MostLikely, Resume, Start, StepInfo, scramble
+from dynaroute.construct.choose import Chooser, Departures, Follow, MostLikely, Resume, StepInfo, scramble
 from dynaroute.model.encoder import Packing
 from dynaroute.model.policy import Left, Memory, Policy
 from dynaroute.model.rules import SegmentRules
@@ -141,14 +141,14 @@ def decide(policy: Policy, batch: InstanceBatch, chooser: Chooser, begin: Begin 
     """
     begin = policy.begin if begin is None else begin
     folded = policy.fold()
-    start = Start.of(batch) if not isinstance(chooser, Resume) else chooser.start(policy.encodes_anew)
+    start = Departures.of(batch) if not isinstance(chooser, Resume) else chooser.start(policy.encodes_anew)
     is_open, steps, routes = start.is_open & batch.is_customer, start.step, start.route  # (B, M), (B,), (B,)
     while True:
         unfinished = is_open.any(1).nonzero().squeeze(1)  # (P,)
         if not len(unfinished):
             return
-        left = Start(is_open[unfinished], steps[unfinished], routes[unfinished])
-        drive = Drive(policy, begin, batch, folded, unfinished, left)
+        left = Departures(is_open[unfinished], steps[unfinished], routes[unfinished])
+        drive = Stretch(policy, begin, batch, folded, unfinished, left)
         yield from drive.decide(chooser)
         now = drive.finish(batch.nodes)
         is_open = is_open.index_copy(0, unfinished, now.is_open)
@@ -156,7 +156,7 @@ def decide(policy: Policy, batch: InstanceBatch, chooser: Chooser, begin: Begin 
         routes = routes.index_copy(0, unfinished, now.route)
 
 
-class Drive:
+class Stretch:
     """From one encoding to the next: one route per vehicle, or all its routes if nothing is re-encoded.
 
     Attributes
@@ -168,7 +168,7 @@ class Drive:
     """
 
     def __init__(
-        self, policy: Policy, begin: Begin, batch: InstanceBatch, folded: Tensor, trajectory: Tensor, start: Start
+        self, policy: Policy, begin: Begin, batch: InstanceBatch, folded: Tensor, trajectory: Tensor, start: Departures
     ) -> None:
         self.policy = policy
         self.trajectory, self.step, self.route = trajectory, start.step, start.route  # (P,) each
@@ -223,7 +223,7 @@ class Drive:
         is_depot = chosen == 0
         return is_depot if self.policy.encodes_anew else is_depot & self.state.is_done
 
-    def take(self, rows: Tensor) -> Drive:
+    def take(self, rows: Tensor) -> Stretch:
         """Select the (Q,) vehicles in `rows`, which may repeat: several continuations of one state."""
         taken = copy(self)
         taken.memory, taken.state = self.memory.take(rows), self.state.take(rows)
@@ -232,12 +232,12 @@ class Drive:
         )
         return taken
 
-    def finish(self, nodes: int) -> Start:
+    def finish(self, nodes: int) -> Departures:
         """Return where the vehicles start next, of batches of this many nodes."""
         left = torch.zeros(len(self.nodes), nodes, dtype=torch.bool, device=self.nodes.device)
         left = left.scatter(1, self.nodes, self.state.is_open)
         left[:, 0] = False
-        return Start(left, self.step, self.route)
+        return Departures(left, self.step, self.route)
 
 
 def _find_states(keys: Tensor, is_left: Tensor) -> tuple[Tensor, Tensor]:
