@@ -23,7 +23,7 @@ from dynaroute.formats.tables.xlsx import parse_xlsx
 from dynaroute.formats.text import decode_text
 from dynaroute.formats.vrplib.instance import parse_vrplib
 from dynaroute.formats.vrplib.number_files import find_number_file
-from dynaroute.formats.vrplib.sol import format_sol, parse_sol
+from dynaroute.formats.vrplib.sol import format_sol, number_without_instance, parse_sol
 from dynaroute.formats.vrplib.solomon import format_solomon, looks_like_solomon, parse_solomon
 from dynaroute.formats.vrplib.writing import format_vrplib
 from dynaroute.problem.instance import Instance
@@ -110,7 +110,10 @@ def _parse_txt(content: bytes, source: str, reading: ReadingOptions) -> list[Ins
 
 
 FORMATS = {
-    ".sol": Format(parse_solution=lambda text, source: parse_sol(text, source=source), format_solution=format_sol),
+    ".sol": Format(
+        parse_solution=lambda text, source: number_without_instance(parse_sol(text, source=source)),
+        format_solution=format_sol,
+    ),
     ".vrp": Format(
         parse=lambda content, source, _: [parse_vrplib(decode_text(content), source=source)],
         format_one=format_vrplib,

@@ -9,12 +9,13 @@ from pathlib import Path
 
 from dynaroute.base.errors import in_file
 from dynaroute.base.files import read_bytes, refuse_unreadable
-from dynaroute.formats import SOLUTION_SUFFIXES, read_solution
+from dynaroute.formats import SOLUTION_SUFFIXES
 from dynaroute.formats.json.document import load_json
 from dynaroute.formats.json.instance import is_plan, plan_instance_from_json
 from dynaroute.formats.json.solution import pick_solution, solution_from_json
 from dynaroute.formats.registry import require_suffix
 from dynaroute.formats.text import decode_text
+from dynaroute.formats.vrplib.sol import number_as_instance, parse_sol
 from dynaroute.plans.files.csv import list_csv_stops
 from dynaroute.plans.files.geojson import list_geojson_stops
 from dynaroute.plans.files.json import parse_json_plan
@@ -74,7 +75,7 @@ def read_routes(path: str | os.PathLike[str], instance: Instance) -> Solution:
     with in_file(source):
         routes = _read_file(Path(path), source)
         if isinstance(routes, _Stated):
-            return number_by_id(routes.solution, routes.own, instance, source)
+            return number_by_id(number_as_instance(routes.solution, instance), routes.own, instance, source)
         return number_stops(routes, instance)
 
 
@@ -95,7 +96,7 @@ def read_known_routes(path: str | os.PathLike[str], instance: Instance) -> Known
     with in_file(source):
         routes = _read_file(Path(path), source)
         if isinstance(routes, _Stated):
-            return match_solution(routes.solution, routes.own, instance, source)
+            return match_solution(number_as_instance(routes.solution, instance), routes.own, instance, source)
         return match_stops(routes, instance, source)
 
 
@@ -113,7 +114,7 @@ def _read_file(file: Path, source: str) -> _Stated | list[NamedStop]:
     if suffix in _STOPS:
         return _STOPS[suffix](read_bytes(file))
     if suffix != ".json":
-        return _Stated(read_solution(file))
+        return _Stated(parse_sol(decode_text(read_bytes(file)), source=source))
     document = load_json(decode_text(read_bytes(file)))
     if is_plan(document):
         return _Stated(solution_from_json(document, source=source), plan_instance_from_json(document, source=source))

@@ -11,6 +11,7 @@ from dynaroute.base.errors import UnsupportedError, Where, in_file
 from dynaroute.base.files import write_bytes
 from dynaroute.base.vocabulary import join_with_or
 from dynaroute.formats import write
+from dynaroute.formats.vrplib.sol import number_as_file
 from dynaroute.plans.files.csv import format_csv_plan
 from dynaroute.plans.files.geojson import format_geojson
 from dynaroute.plans.files.gpx import format_gpx
@@ -61,7 +62,7 @@ def write_plan(plan: Plan, path: str | os.PathLike[str]) -> None:
     file = Path(path)
     suffix = require_plan_suffix(file)
     if suffix == ".sol":
-        write(plan.solution, file)
+        write(number_as_file(plan.solution, plan.instance), file)
         return
     with in_file(os.fspath(path)):
         content = format_plan(plan, suffix)

@@ -42,6 +42,8 @@ class Statements:
         What the file itself says is wrong with the routes.
     waiting
         New customers that known routes leave to the search; no file states this.
+    depots
+        How many depots come before the first customer in the numbers of the routes.
     """
 
     ids: tuple[tuple[str, ...], ...] | None = None
@@ -52,6 +54,7 @@ class Statements:
     unserved: tuple[int, ...] | None = None
     violations: frozenset[StatedViolation] = frozenset()
     waiting: tuple[int, ...] = ()
+    depots: int | None = None
 
     def admits(self, kind: ViolationKind, route: int | None, customer: int | None) -> bool:
         """Whether the file states this violation itself."""

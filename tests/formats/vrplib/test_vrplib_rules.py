@@ -18,6 +18,9 @@ from dynaroute.formats.fleet_options import FleetOptions
 from dynaroute.formats.registry import FORMATS
 from dynaroute.formats.vrplib.instance import parse_vrplib
 from dynaroute.formats.vrplib.writing import format_vrplib
+from dynaroute.plans.plan import Plan
+from dynaroute.plans.read import read_routes
+from dynaroute.plans.write import write_plan
 from dynaroute.problem.fleet import VehicleType
 from dynaroute.problem.instance import Instance
 from dynaroute.problem.judge import choose_types, price_all
@@ -32,6 +35,8 @@ SETS: dict[str, tuple[ReadingRule | None, float, tuple[str, ...]]] = {
     "VRPB": (None, 1, ("X-n524-50-k125", "X-n573-50-k22")),
     "MTVRPTWR": ("dimacs", 10, ("C201R0.5", "R203R0.5", "RC208R0.5")),
 }
+vrplib = pytest.importorskip("vrplib")
+
 CASES = [(name, file) for name, (_, _, files) in SETS.items() for file in files]
 
 
@@ -331,3 +336,65 @@ def test_shipments_of_li_and_lim_are_whole(name: str, shared_data: Path) -> None
     vehicles = tuple(replace(kind, count=None) for kind in instance.fleet)
     assert best == len(pairs)
     assert check(replace(instance, vehicles=vehicles), Solution(tuple(pairs))) == []
+
+
+# Of two depots and customers 1 to 3, PyVRP calls the customers 2 to 4; a vehicle may load again at both depots.
+RELOADS = "VEHICLES_RELOAD_DEPOT_SECTION\n1 1 2\n2 1 2\n3 1 2\n"
+
+
+@pytest.mark.parametrize("routes", [((1, 3), (2,)), ((1,), (2,)), ((1, 4, 2), (3,)), ((2, 0, 1, 4, 3),)])
+def test_a_sol_file_of_several_depots_counts_them_as_pyvrp_does(
+    routes: tuple[tuple[int, ...], ...], tmp_path: Path
+) -> None:
+    instance = read(OF_VEHICLES, RELOADS)
+    write_plan(Plan(instance, Solution(routes)), tmp_path / "day.sol")
+    lines = (tmp_path / "day.sol").read_text().splitlines()
+    theirs = {0: 0, 1: 2, 2: 3, 3: 4, 4: 1}
+    written = [tuple(map(int, line.partition(": ")[2].split())) for line in lines if line.startswith("Route")]
+    assert written == [tuple(theirs[node] for node in route) for route in routes]
+    assert "Depots 2" in lines
+    known = vrplib.read_solution(tmp_path / "day.sol")
+    assert (known["routes"], known["depots"]) == ([list(route) for route in written], 2)
+    assert read_routes(tmp_path / "day.sol", instance).routes == routes
+
+
+@pytest.mark.parametrize(
+    ("text", "routes"),
+    [
+        ("Route #1: 2 4\nRoute #2: 3\n", ((1, 3), (2,))),
+        ("Route #1: 1 3\nRoute #2: 2\n", ((1, 3), (2,))),
+        ("Route #1: 4\n", ((3,),)),
+        ("Route #1: 2\nDepots 1\n", ((2,),)),
+        ("Route #1: 2\nDepots: 2\n", ((1,),)),
+    ],
+)
+def test_a_sol_file_of_several_depots_is_read_in_the_numbers_that_fit(
+    text: str, routes: tuple[tuple[int, ...], ...], tmp_path: Path
+) -> None:
+    (tmp_path / "day.sol").write_text(text)
+    assert read_routes(tmp_path / "day.sol", read(OF_VEHICLES)).routes == routes
+
+
+@pytest.mark.parametrize("text", ["Route #1: 2 3\n", "Route #1: 2 3\nDepots 3\n"])
+def test_a_sol_file_in_unclear_numbers_is_refused(text: str, tmp_path: Path) -> None:
+    (tmp_path / "day.sol").write_text(text)
+    with pytest.raises(DynarouteError) as refusal:
+        read_routes(tmp_path / "day.sol", read(OF_VEHICLES))
+    assert refusal.value.where.field == "Depots"
+
+
+def test_a_sol_file_that_counts_depots_is_read_without_its_problem(tmp_path: Path) -> None:
+    (tmp_path / "day.sol").write_text("Route #1: 2 4\nDepots 2\n")
+    assert dynaroute.read_solution(tmp_path / "day.sol") == Solution(((1, 3),))
+    (tmp_path / "day.sol").write_text("Route #1: 2 1 4\nDepots 2\n")
+    with pytest.raises(DynarouteError, match="further depot"):
+        dynaroute.read_solution(tmp_path / "day.sol")
+
+
+@pytest.mark.parametrize("file", ["PR11A", "PR17A"])
+@pytest.mark.filterwarnings("ignore::dynaroute.base.errors.InputWarning")
+def test_best_known_plans_of_several_depots_are_read_with_their_problem(file: str, shared_data: Path) -> None:
+    folder = shared_data / "MDVRPTW"
+    instance = dynaroute.read(folder / f"{file}.vrp", fleet=FleetOptions(rounding="none"))
+    routes = read_routes(folder / f"{file}.sol", instance).routes
+    assert check(instance, Solution(routes, vehicles=tuple(choose_types(instance, routes)))) == []

@@ -156,13 +156,12 @@ def _make_plans(jobs: Sequence[SolveJob], results: Sequence[Result], roads: Road
 
 def _write_routes(jobs: Sequence[SolveJob], results: Sequence[Result], plans: Sequence[Plan], out: Path) -> None:
     from dynaroute.base.files import write_bytes
-    from dynaroute.formats import write
     from dynaroute.plans import write_plan
 
     if _is_folder(out):
         out.mkdir(exist_ok=True)
-        for file, result in zip(_list_files(jobs, out), results, strict=True):
-            write(result.solution, file)
+        for file, plan in zip(_list_files(jobs, out), plans, strict=True):
+            write_plan(plan, file)
     elif len(jobs) == 1:
         write_plan(plans[0], out)
     else:
