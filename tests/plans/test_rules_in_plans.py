@@ -80,7 +80,7 @@ def globe() -> Plan:
     instance = Instance(
         np.array([[50.0, 8], [50.01, 8], [50.02, 8]]),
         demands,
-        (90, 3),
+        90,
         metric="great_circle",
         vehicles=(vehicle,),
         pickups=pickups,

@@ -17,17 +17,9 @@ from torch import Tensor
 
 from dynaroute.base.errors import UnsupportedError
 from dynaroute.batch import InstanceBatch, RouteBatch
-from dynaroute.construct.choose import (
-    SYMMETRIES,
-    Augmented,
-    Chooser,
-    Follow,
-    Greedy,
-    Sample,
-    StepInfo,
-    make_stream_keys,
-)
+from dynaroute.construct.choose import Chooser, Follow, Sample, StepInfo, make_stream_keys
 from dynaroute.construct.eager import decide
+from dynaroute.construct.strategies import SYMMETRIES, Augmented, Greedy
 from dynaroute.model.decoder import Decoder
 from dynaroute.model.policy import Policy
 
