@@ -255,6 +255,14 @@ def test_customers_with_a_prize_or_a_priority_are_optional() -> None:
     assert instance.optional.tolist() == [False, True, True]
 
 
+def test_who_may_be_left_out_may_ask_for_more_than_a_vehicle_holds() -> None:
+    assert make(demands=[0, 9, 3], prizes=[INFINITY, 4, INFINITY]).demands.tolist() == [0, 9, 3]
+    assert make(demands=[0, 2, 9], priorities=[math.nan, math.nan, 50]).demands.tolist() == [0, 2, 9]
+    with pytest.raises(InstanceError) as refusal:
+        make(demands=[0, 9, 3], prizes=[INFINITY, INFINITY, 4])
+    assert (refusal.value.where.field, refusal.value.where.customer) == ("demands", 1)
+
+
 def test_of_a_shipment_the_stop_that_collects_is_the_pickup() -> None:
     instance = make(demands=[0, 3, 0], pickups=[0, 0, 3], partners=[0, 2, 1])
     assert instance.is_pickup is not None

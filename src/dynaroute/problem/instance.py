@@ -17,6 +17,7 @@ from dynaroute.base.errors import InstanceError
 from dynaroute.base.limits import memory_for_all_legs, require_memory
 from dynaroute.base.vocabulary import Backhauls, Language, Metric, Rounding
 from dynaroute.problem.checks.customers import (
+    find_optional,
     find_pickups,
     read_amounts_or_infinity,
     read_balance,
@@ -248,9 +249,10 @@ class Instance:
             refuse_other_dimensions((VehicleType(capacities),), demands.shape[1])
         scale = read_scale(self.demand_scale)
         pickups = self._read_pickups(demands)
-        refuse_overlarge_demand(demands, capacities, customer_names, scale)
+        is_optional = find_optional(self.prizes, self.priorities, count)
+        refuse_overlarge_demand(demands, capacities, customer_names, scale, is_optional)
         if pickups is not None:
-            refuse_overlarge_demand(pickups, capacities, customer_names, scale, "pickups")
+            refuse_overlarge_demand(pickups, capacities, customer_names, scale, is_optional, "pickups")
         places = read_places(self.places)
         coordinates = None
         if self.coordinates is not None:

@@ -138,6 +138,13 @@ def test_what_a_plan_before_fixes_is_read_by_ids() -> None:
     assert (instance.usual_vehicles.tolist(), instance.change_cost) == ([-1, -1, 0], 4)
 
 
+@pytest.mark.parametrize("wish", [{"prize": 3}, {"priority": 3}, {"optional": True}])
+def test_who_may_be_left_out_may_ask_for_more_than_a_vehicle_holds(wish: dict[str, Any]) -> None:
+    instance = instance_from_json(day({"demand": 11.5, **wish}))
+    assert instance.shown_demand(instance.demands[2]) == Decimal("11.5")
+    assert instance == instance_from_json(instance_to_json(instance))
+
+
 def test_an_optional_customer_has_the_lowest_priority() -> None:
     instance = instance_from_json(day(customer={"optional": True}))
     assert instance.priorities is not None

@@ -282,6 +282,7 @@ def _build_instance(
     with placed(_place):
         amounts = _read_quantities(document, nodes, paths, names, vehicles, dimensions)
         count = len(nodes) + len(places)
+        wishes = read_wishes(nodes, paths) if has_rules else {}
         instance = Instance(
             coordinates=None if axes is None else read_coordinates(nodes, axes),
             demands=amounts.demands,
@@ -305,10 +306,11 @@ def _build_instance(
             details=read_details(nodes),
             language=_read_language(document.get("language")),
             depot_name=depot,
+            prizes=wishes.get("prizes"),
+            priorities=wishes.get("priorities"),
             **read_shape(document, count),
         )
         instance = instance if vehicles is None else use_vehicles(instance, vehicles)
-        wishes = read_wishes(nodes, paths) if has_rules else {}
         wishes |= read_frozen(document, nodes, paths, instance.fleet, stops)
         instance = replace(instance, **wishes) if wishes else instance
         refuse_stray_rides(instance, name_path)
@@ -361,8 +363,9 @@ def _read_quantities(
     dimensions: tuple[str, ...] | None,
 ) -> LoadAmounts:
     """Read demands, and pickups if there are any."""
-    has_pickups = any(node.get("pickup") is not None for node in nodes)
-    if dimensions is not None or has_pickups:
+    # of those who may be left out, demands may be above the capacity
+    is_rich = any(node.get(key) is not None for node in nodes for key in ("pickup", "prize", "priority", "optional"))
+    if dimensions is not None or is_rich:
         largest = vehicles.largest_capacities if vehicles is not None else (_read_capacity(document, None),)
         return scale_amounts(nodes, paths, largest, dimensions)
     quantities = scale_quantities(read_demands(nodes), _read_capacity(document, vehicles), names)

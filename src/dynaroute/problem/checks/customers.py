@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from itertools import pairwise
 from typing import Any
 
@@ -44,6 +45,17 @@ def read_priorities(values: object, count: int) -> NDArray[np.float64] | None:
     array[0] = np.nan
     refuse_where((array < 0) | (array > _MOST_PRIORITY), "priorities", "not from 0 to 100", "Higher is more urgent.")
     return None if np.isnan(array).all() else array
+
+
+def find_optional(prizes: object, priorities: object, count: int) -> NDArray[np.bool_]:
+    """Find who may be left out, (n + 1,); values that cannot be read are refused elsewhere."""
+    is_optional = np.zeros(count + 1, dtype=np.bool_)
+    for values, is_given in ((prizes, np.isfinite), (priorities, lambda array: ~np.isnan(array))):
+        with suppress(TypeError, ValueError):
+            array = np.asarray(values, dtype=np.float64)
+            if array.shape == is_optional.shape:
+                is_optional |= is_given(array)
+    return is_optional
 
 
 def read_release(values: object, count: int) -> NDArray[np.float64] | None:

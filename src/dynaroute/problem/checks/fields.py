@@ -153,11 +153,12 @@ def refuse_overlarge_demand(
     capacities: Sequence[int],
     names: tuple[str, ...] | None,
     scale: int,
+    is_optional: NDArray[np.bool_],
     field: str = "demands",
 ) -> None:
-    """Raise if a customer's demand exceeds every vehicle's capacity, in any dimension."""
+    """Raise if a customer who must be served has a demand above every vehicle's capacity, in any dimension."""
     table = demands.reshape(len(demands), -1)
-    is_too_large = table > np.array(capacities)
+    is_too_large = (table > np.array(capacities)) & ~is_optional[:, None]
     if not is_too_large.any():
         return
     customer, dimension = np.argwhere(is_too_large)[0].tolist()
