@@ -13,6 +13,7 @@ from torch import Tensor
 from dynaroute.base.errors import UnsupportedError
 from dynaroute.problem.fleet import VehicleType
 from dynaroute.problem.instance import Instance
+from dynaroute.problem.solution import Solution
 from dynaroute.problem.working_day import DEPOT
 
 UNLIMITED = 1 << 20  # vehicles, where there are as many as needed
@@ -117,6 +118,20 @@ def find_kinds(instance: Instance, types: Sequence[int]) -> tuple[int, ...]:
     """Find the kind of each route, given its type of vehicle."""
     kind_of = {member: kind for kind, (_, members) in enumerate(list_kinds(instance)) for member in members}
     return tuple(kind_of[each] for each in types)
+
+
+def state_kinds(instance: Instance, solution: Solution) -> Solution:
+    """State who drives each route by kinds, as batches number them."""
+    if not has_kinds(instance):
+        return solution
+    return Solution(solution.routes, vehicles=find_kinds(instance, solution.vehicle_types(instance)))
+
+
+def state_types(instance: Instance, solution: Solution) -> Solution:
+    """State who drives each route by the instance's types, where it is stated by kinds."""
+    if solution.vehicles is None:
+        return solution
+    return replace(solution, vehicles=name_types(instance, solution.vehicles))
 
 
 def _show_to(instance: Instance, kind: VehicleType) -> Instance:

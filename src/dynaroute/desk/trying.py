@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from dynaroute.base.decimals import plain_number
 from dynaroute.base.errors import InstanceError
+from dynaroute.base.machine import choose_device
 from dynaroute.desk.variants import OtherDay
 from dynaroute.desk.visits import PlanFigures, figure_plan
 from dynaroute.plans.plan import Plan
@@ -17,6 +18,7 @@ from dynaroute.problem.judging.route import judge_route
 from dynaroute.problem.solution import Solution, check
 from dynaroute.problem.statements import NO_STATEMENTS, Statements
 from dynaroute.problem.unserved import explain_unserved
+from dynaroute.solving.result import Result
 from dynaroute.solving.solve import solve
 
 USUAL_SECONDS = 1.0
@@ -100,7 +102,7 @@ def what_if(plan: Plan, variants: Sequence[OtherDay], search: SearchTime | None 
 
 
 def try_variants(variants: Sequence[OtherDay], known: Solution, search: SearchTime) -> list[Trial]:
-    """Search variants from the same routes, as many at a time as there are cores.
+    """Search variants from the same routes: on a GPU all at once, else as many at a time as there are cores.
 
     Parameters
     ----------
@@ -113,18 +115,7 @@ def try_variants(variants: Sequence[OtherDay], known: Solution, search: SearchTi
     """
     reasons = [_find_impossible(variant.instance) for variant in variants]
     possible = [variant for variant, reason in zip(variants, reasons, strict=True) if not reason]
-    results = iter(
-        solve(
-            [variant.instance for variant in possible],
-            start=[fit_routes(known, variant) for variant in possible] if known.routes else None,
-            time_limit=search.seconds,
-            threads=search.threads,
-            seed=search.seed,
-            is_cancelled=search.is_cancelled,
-        )
-        if possible
-        else []
-    )
+    results = iter(_search(possible, known, search) if possible else [])
     trials = []
     for variant, reason in zip(variants, reasons, strict=True):
         if reason:
@@ -133,6 +124,24 @@ def try_variants(variants: Sequence[OtherDay], known: Solution, search: SearchTi
         result = next(results)
         trials.append(_judge(variant, result.solution, result.seconds))
     return trials
+
+
+def _search(variants: Sequence[OtherDay], known: Solution, search: SearchTime) -> list[Result]:
+    instances = [variant.instance for variant in variants]
+    if not known.routes or not choose_device(None).startswith("cuda"):
+        return solve(
+            instances,
+            start=[fit_routes(known, variant) for variant in variants] if known.routes else None,
+            time_limit=search.seconds,
+            threads=search.threads,
+            seed=search.seed,
+            is_cancelled=search.is_cancelled,
+        )
+    from dynaroute.solving.variants import VariantSearch, solve_variants
+
+    starts = [fit_routes(known, variant) for variant in variants]
+    how = VariantSearch(search.seconds, search.threads, search.seed, is_cancelled=search.is_cancelled)
+    return solve_variants(instances, starts, how)
 
 
 def trials_to_json(tried: TriedDays) -> dict[str, object]:

@@ -16,6 +16,7 @@ from dynaroute.base.stopping import Stopping
 from dynaroute.base.vocabulary import Objective
 from dynaroute.problem.instance import Instance
 from dynaroute.problem.solution import Solution
+from dynaroute.search.exchange import Exchange
 from dynaroute.search.improvers import needs_limits
 from dynaroute.search.search import Improvement, SearchOutcome, search
 from dynaroute.search.with_limits.search import search_with_limits
@@ -46,6 +47,8 @@ class BatchSearchRequest:
         threads.
     on_finished
         Called with the number of instances finished since the last call.
+    exchange
+        Where other searches of the only instance leave their plans.
     """
 
     instances: Sequence[Instance]
@@ -56,6 +59,7 @@ class BatchSearchRequest:
     objective: Objective = "distance"
     on_improvement: Callable[[int, Improvement], None] | None = None
     on_finished: Callable[[int], None] | None = None
+    exchange: Exchange | None = None
 
 
 def search_side_by_side(request: BatchSearchRequest, threads: int | None = None) -> list[SearchOutcome]:
@@ -120,6 +124,7 @@ class _Searches:
             threads=threads,
             companions=companions,
             on_improvement=tell,
+            exchange=request.exchange,
         )
         seconds = time.perf_counter() - stopping.began  # freeing a large matrix takes time too
         return replace(outcome, seconds=seconds, is_interrupted=outcome.is_interrupted or is_cancelled())

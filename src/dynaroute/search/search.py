@@ -20,6 +20,7 @@ from dynaroute.problem.solution import Solution
 from dynaroute.search.annealing.annealing import AnnealingSettings, RuinAndRecreate
 from dynaroute.search.annealing.parted import PartedAnnealing, cut_problem, find_places
 from dynaroute.search.core.problem import SearchProblem
+from dynaroute.search.exchange import Exchange
 from dynaroute.search.genetic.breeding import Breeding
 from dynaroute.search.genetic.genetic import GeneticSearch
 from dynaroute.search.searchers import Pace, Relay, Searcher, Team, copy_best_to_worst, run_slices
@@ -100,6 +101,7 @@ def search(
     companions: int = 1,
     on_improvement: Callable[[Improvement], None] | None = None,
     is_by_policy: bool = False,
+    exchange: Exchange | None = None,
 ) -> SearchOutcome:
     """Improve a solution until told to stop.
 
@@ -121,6 +123,8 @@ def search(
         Called with better solutions, including the first, but not so often as to slow the search down.
     is_by_policy
         Whether a policy built the start: the search then begins hotter than from known routes.
+    exchange
+        Where other searches of the same instance leave their plans, if there are any.
     """
     incumbent = Incumbent(instance, stopping.began, on_improvement)
     has_matrix = instance.distances is not None or instance.size <= LARGEST_MATRIX
@@ -145,10 +149,14 @@ def search(
             while not stopping.is_reached_by(incumbent.cost) and (done := next(slices, None)) is not None:
                 iterations = done
                 incumbent.watch(searcher)
+                if exchange is not None:
+                    incumbent.meet(exchange, searcher)
     except OutOfTimeError:
         pass  # use what there is
     except KeyboardInterrupt:
         is_interrupted = True
+    if exchange is not None:
+        incumbent.take_from(exchange)
     return replace(incumbent.conclude(iterations, is_interrupted), savings_cost=savings_cost)
 
 
@@ -328,6 +336,20 @@ class Incumbent:
         taken = time.perf_counter() - now
         self._next_look = now + 20 * taken
 
+    def meet(self, exchange: Exchange, searcher: Searcher) -> None:
+        """Leave the best solution with the other searches, or let the searcher go on from theirs."""
+
+        def adopt(solution: Solution) -> None:
+            if self.offer(solution):
+                searcher.adopt(self.write_routes(solution), self.price)
+
+        if self.is_reportable(self.solution):
+            exchange.visit(self.solution, self.price, adopt)
+
+    def take_from(self, exchange: Exchange) -> None:
+        """Take what the other searches found, if it is better."""
+        exchange.settle(self.solution, self.price if self.is_reportable(self.solution) else math.inf, self.offer)
+
     def conclude(self, iterations: int, is_interrupted: bool) -> SearchOutcome:
         """Return the outcome, with at least some routes."""
         if math.isinf(self.price) or not self.is_reportable(self.solution):
@@ -354,6 +376,10 @@ class Incumbent:
     def read_solution(self, routes: Routes) -> Solution:
         """Convert a searcher's routes to a `Solution`."""
         return Solution(routes)
+
+    def write_routes(self, solution: Solution) -> Routes:
+        """Convert a `Solution` to a searcher's routes."""
+        return solution.routes
 
     def build_fallback(self) -> Solution:
         """Build simple routes if there was no time for anything else."""

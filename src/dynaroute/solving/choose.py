@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,7 +19,7 @@ from dynaroute.base.limits import (
     memory_for_search,
     require_memory,
 )
-from dynaroute.base.machine import choose_device
+from dynaroute.base.machine import choose_device, count_cores
 from dynaroute.problem.instance import Instance
 from dynaroute.search.improvers import MachineCode, load_machine_code, needs_limits
 from dynaroute.search.rules import name_rules_code
@@ -29,6 +29,7 @@ from dynaroute.solving.result import StartKind
 if TYPE_CHECKING:
     from dynaroute.model import Policy
 
+_LEAST_SECONDS_BESIDE = 1.0
 MOST_IN_PAIRS = 5000  # customers; below this there is always enough memory, and time for the savings of all pairs
 
 
@@ -46,6 +47,8 @@ class Approach:
         Whether savings, or with limits insertion, compete with the policy, because nobody asked for this policy.
     is_together
         Whether a GPU searches all instances at once.
+    is_beside
+        Whether a GPU and the cores search the only instance together.
     machine_code
         What must be loaded before any clock starts.
     message
@@ -56,6 +59,7 @@ class Approach:
     model: str | Path | Policy | None = None
     is_compared: bool = False
     is_together: bool = False
+    is_beside: bool = False
     machine_code: frozenset[MachineCode] = frozenset()
     message: str = ""
 
@@ -78,16 +82,42 @@ def choose(instances: Sequence[Instance], options: SolveOptions, *, is_started: 
     for instance in instances:
         _refuse_too_large(instance, options)
         _refuse_improving_limits(instance, options)
+    if _can_be_beside(instances, options):
+        threads = replace(options, threads=count_cores_beside(options))
+        return [replace(_choose_one(instances[0], threads, is_started), is_beside=True)]
     if _can_be_together(instances, options):
         return choose_together(instances, options, is_started=is_started)
     return [_choose_one(instance, options, is_started) for instance in instances]
 
 
+def count_cores_beside(options: SolveOptions) -> int:
+    """Count the cores that search beside a GPU: those asked for, or all but one, which drives the GPU."""
+    return options.threads or max(1, count_cores() - 1)
+
+
+def _can_be_beside(instances: Sequence[Instance], options: SolveOptions) -> bool:
+    """Whether a GPU is there to search the only instance beside the cores, for long enough to gain anything."""
+    seconds = options.search_seconds if options.searches and options.iterations is None else None
+    if len(instances) != 1 or seconds is None or seconds < _LEAST_SECONDS_BESIDE:
+        return False
+    (instance,) = instances
+    if not instance.is_plain and instance.size > MOST_IN_PAIRS:  # rules need tables of all legs
+        return False
+    return _is_known_on_gpu(instances, options)
+
+
 def _can_be_together(instances: Sequence[Instance], options: SolveOptions) -> bool:
     """Whether a GPU is there to search all instances at once, and its kernels know what they ask for."""
-    if options.total_time is None or options.objective == "vehicles":
+    if options.total_time is None or not _is_known_on_gpu(instances, options):
         return False
-    if not choose_device(options.device).startswith("cuda"):
+    from dynaroute.search.gpu.batched_search import LARGEST
+
+    return all(instance.size <= LARGEST for instance in instances)
+
+
+def _is_known_on_gpu(instances: Sequence[Instance], options: SolveOptions) -> bool:
+    """Whether there is a GPU whose kernels know what instances ask for."""
+    if options.objective == "vehicles" or not choose_device(options.device).startswith("cuda"):
         return False
     from dynaroute.search.gpu.kernel_rules import can_search
 

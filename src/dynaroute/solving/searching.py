@@ -16,7 +16,7 @@ from dynaroute.problem.solution import Solution
 from dynaroute.search.many import BatchSearchRequest, search_side_by_side
 from dynaroute.search.search import SearchOutcome
 from dynaroute.solving.building import load_policy, make_strategy, name_policy
-from dynaroute.solving.choose import Approach, load_code
+from dynaroute.solving.choose import Approach, count_cores_beside, load_code
 from dynaroute.solving.options import Observers, SolveOptions
 from dynaroute.solving.result import GIVEN, INSERTION, SAVINGS, Result, Start
 
@@ -69,6 +69,8 @@ def search_all(
         on_improvement=observers.on_improvement,
         on_finished=observers.progress,
     )
+    if approaches[0].is_beside:
+        return [_search_beside(request, first, options)]
     outcomes = search_side_by_side(request, options.threads)
     results = [
         _report(instance, first.found[index], outcome, options)
@@ -77,6 +79,26 @@ def search_all(
     if options.total_time is None or not choose_device(options.device).startswith("cuda"):
         return results
     return [replace(result, messages=(_NOT_ON_GPU, *result.messages)) for result in results]
+
+
+def _search_beside(request: BatchSearchRequest, first: _StartRoutesOfAll, options: SolveOptions) -> Result:
+    """Search the only instance on a GPU and on cores."""
+    from dynaroute.search.gpu.devices import find_device
+    from dynaroute.solving.beside import search_beside_cores
+
+    before = time.perf_counter()
+    device = find_device(choose_device(options.device))
+    loading, begin = time.perf_counter() - before, request.begin  # loading kernels does not count
+
+    def begin_later() -> Stopping:
+        stopping = begin()
+        deadline = None if stopping.deadline is None else stopping.deadline + loading
+        return replace(stopping, deadline=deadline, began=stopping.began + loading)
+
+    later = replace(request, begin=begin_later)
+    found = search_beside_cores(later, count_cores_beside(options), device)
+    result = _report(request.instances[0], first.found[0], found.outcome, options)
+    return replace(result, messages=(found.message, *result.messages))
 
 
 def _choose_beginning(

@@ -17,7 +17,7 @@ from torch import Tensor
 from dynaroute.base.machine import choose_device, count_cores
 from dynaroute.base.stopping import OutOfTimeError, Stopping
 from dynaroute.batch import InstanceBatch, RouteBatch
-from dynaroute.batch.fleet import find_kinds, has_kinds, name_types
+from dynaroute.batch.fleet import has_kinds, state_kinds, state_types
 from dynaroute.construct import Augmented, Greedy, construct
 from dynaroute.problem.instance import Instance
 from dynaroute.problem.solution import Solution
@@ -126,7 +126,7 @@ def search_together(
             built = construct_by_savings(group, Observers(is_cancelled=stopping.is_time_up))
             known |= zip(rows, (result.solution for result in built), strict=True)
         if all(row in known for row in rows):
-            solutions = [_state_kinds(instances[row], known[row]) for row in rows]
+            solutions = [state_kinds(instances[row], known[row]) for row in rows]
             first = RouteBatch.from_solutions(solutions, batch)
         elif kind == "insertion":
             first = _insert_all(batch, stopping, options, kernels)
@@ -150,20 +150,6 @@ class _Needs(NamedTuple):
     def of(cls, instance: Instance) -> _Needs:
         is_limited = any(kind.count is not None for kind in instance.fleet)
         return cls(instance.is_plain, has_kinds(instance), is_limited)
-
-
-def _state_kinds(instance: Instance, solution: Solution) -> Solution:
-    """State who drives each route by kinds, as batches number them."""
-    if not has_kinds(instance):
-        return solution
-    return Solution(solution.routes, vehicles=find_kinds(instance, solution.vehicle_types(instance)))
-
-
-def _state_types(instance: Instance, solution: Solution) -> Solution:
-    """State who drives each route by the instance's types."""
-    if solution.vehicles is None:
-        return solution
-    return replace(solution, vehicles=name_types(instance, solution.vehicles))
 
 
 def _load_kernels(batch: InstanceBatch, options: SolveOptions, kernels: KernelDevice | None) -> float:
@@ -465,7 +451,7 @@ class _Watch:
         for row, solution in zip(rows.tolist(), pad_routes(routes, self._batch.nodes).to_solutions(part), strict=True):
             assert solution.stated_cost is not None
             self._reported[row] = solution.stated_cost
-            named = _state_types(self.instances[row], solution) if self.instances else solution
+            named = state_types(self.instances[row], solution) if self.instances else solution
             self.observers.on_improvement(self.rows[row], Improvement(seconds, solution.stated_cost, named))
 
 
@@ -476,7 +462,7 @@ def _report(
     seconds = time.perf_counter() - began
     results = []
     for row, (instance, by_kinds) in enumerate(zip(instances, solutions, strict=True)):
-        solution = _state_types(instance, by_kinds)
+        solution = state_types(instance, by_kinds)
         cost = solution.cost(instance)
         result = Result(
             instance,

@@ -7,11 +7,12 @@ and then repeatedly in different parts, each time from the best routes so far.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from dynaroute.base.stopping import Stopping
 from dynaroute.batch import InstanceBatch, RouteBatch
@@ -79,26 +80,51 @@ def search_in_parts(
     routes, iterations, is_interrupted = found.routes, found.iterations, found.is_interrupted
     seconds = max(rules.shortest, every * (1 - rules.whole_share) / rules.rounds)
     while not is_interrupted and stopping.seconds_left > rules.shortest / 2:
-        deadline = min(stopping.deadline, time.perf_counter() + seconds)
+        soon = replace(stopping, deadline=min(stopping.deadline, time.perf_counter() + seconds), target=None)
         parts = list(cut_into_parts(batch, routes, random, LARGEST_SMALL))
-        problems, known = gather_parts(batch, parts)
-        done = search_batch(
-            device,
-            problems,
-            known,
-            replace(stopping, deadline=deadline, target=None),
-            seed=int(random.integers(2**62)),
-            settings=rules.population,
-        )
-        routes = merge_parts(batch, parts, done.routes)
-        for part, count in zip(parts, done.iterations.tolist(), strict=True):
-            iterations[part.row] += count
-        is_interrupted = done.is_interrupted
+        done = search_parts(device, batch, parts, soon, int(random.integers(2**62)), rules.population)
+        routes, is_interrupted = done.routes, done.is_interrupted
+        iterations += done.iterations
         if on_launch is not None:
             on_launch(_report(batch, routes))
         if stopping.target is not None and bool((routes.lengths(batch) <= stopping.target).all()):
             break
     return SearchedBatch(routes, iterations, is_interrupted)
+
+
+def search_parts(
+    device: KernelDevice,
+    batch: InstanceBatch,
+    parts: Sequence[RoutePart],
+    stopping: Stopping,
+    seed: int,
+    population: PopulationSettings,
+    measure: Callable[[NDArray[np.int64]], NDArray[np.float64]] | None = None,
+) -> SearchedBatch:
+    """Search parts of instances once, and merge what was found.
+
+    Parameters
+    ----------
+    device, batch, stopping, seed
+        As in `search_batch`.
+    parts
+        Parts that hold every customer once.
+    population
+        Settings of the search of parts.
+    measure
+        Computes lengths (P, M, M) between the nodes (P, M) of parts; None: the batch's own.
+    """
+    problems, known = gather_parts(batch, parts)
+    if measure is not None:
+        nodes = np.zeros(problems.demands.shape, dtype=np.int64)
+        for row, part in enumerate(parts):
+            nodes[row, 1 : len(part.customers) + 1] = part.customers
+        problems = replace(problems, distances=torch.from_numpy(measure(nodes)).to(batch.device))
+    done = search_batch(device, problems, known, stopping, seed=seed, settings=population)
+    iterations = torch.zeros(len(batch), dtype=torch.int64)
+    for part, count in zip(parts, done.iterations.tolist(), strict=True):
+        iterations[part.row] += count
+    return SearchedBatch(merge_parts(batch, parts, done.routes), iterations, done.is_interrupted)
 
 
 def cut_into_parts(

@@ -19,6 +19,7 @@ from dynaroute.problem.instance import Instance
 from dynaroute.problem.solution import Solution
 from dynaroute.search.core.problem import SearchProblem
 from dynaroute.search.core.random_numbers import make_random_state
+from dynaroute.search.exchange import Exchange
 from dynaroute.search.search import Improvement, Incumbent, SearchOutcome, halt_at_deadline, leave_time_to_close
 from dynaroute.search.searchers import Searcher, Team, copy_best_to_worst, run_slices
 from dynaroute.search.with_limits.annealing import PlanAnnealing, PlanSettings
@@ -54,6 +55,7 @@ def search_with_limits(
     threads: int = 1,
     companions: int = 1,
     on_improvement: Callable[[Improvement], None] | None = None,
+    exchange: Exchange | None = None,
 ) -> SearchOutcome:
     """Improve a plan until a limit is reached.
 
@@ -67,7 +69,7 @@ def search_with_limits(
         When to stop. Only plans that serve every customer can reach a target.
     objective
         What to minimise: the length, or first the number of vehicles and then the length.
-    seed, threads, companions, on_improvement
+    seed, threads, companions, on_improvement, exchange
         As for `search`. Plans that leave customers out are not reported.
 
     Returns
@@ -93,10 +95,14 @@ def search_with_limits(
             while not incumbent.reaches(stopping) and (done := next(slices, None)) is not None:
                 iterations = done
                 incumbent.watch(searcher)
+                if exchange is not None:
+                    incumbent.meet(exchange, searcher)
     except OutOfTimeError:
         pass  # use what was found until then
     except KeyboardInterrupt:
         is_interrupted = True
+    if exchange is not None:
+        incumbent.take_from(exchange)
     return incumbent.conclude(iterations, is_interrupted)
 
 
@@ -289,6 +295,10 @@ class _PlanIncumbent(Incumbent):
     def read_solution(self, routes: TypedRoutes) -> Solution:
         """Turn routes that start with the search's type of vehicle into a solution."""
         return self._garage.read(routes)
+
+    def write_routes(self, solution: Solution) -> TypedRoutes:
+        """Turn a solution into routes that start with the search's type of vehicle."""
+        return self._garage.write(solution)
 
     def build_fallback(self) -> Solution:
         """One vehicle for each customer, as long as there are vehicles; nobody is served if there are rules."""
