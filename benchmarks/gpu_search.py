@@ -82,7 +82,7 @@ def main() -> int:
     parser.add_argument("--out", type=Path, help="JSON file of the table")
     parser.add_argument("--quick", action="store_true", help="a few instances, for a moment")
     arguments = parser.parse_args()
-    kernels = _find_kernels(arguments.quick or arguments.iterations is not None)
+    kernels = find_kernels(arguments.quick or arguments.iterations is not None)
     if kernels is None:
         print("There is no GPU, and nothing to emulate one with.", file=sys.stderr)
         return 0 if arguments.quick else 2
@@ -105,7 +105,7 @@ def main() -> int:
     return 1 if any(row.wrong for row in rows) else 0
 
 
-def _find_kernels(may_emulate: bool) -> KernelDevice | None:
+def find_kernels(may_emulate: bool) -> KernelDevice | None:
     if torch.cuda.is_available():
         return find_device("cuda")
     return emulate(1) if may_emulate and find_compiler() is not None else None

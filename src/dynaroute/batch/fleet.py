@@ -83,6 +83,8 @@ class Fleet:
 
 def has_kinds(instance: Instance) -> bool:
     """Whether an instance has several types of vehicles, or one whose number, depot, speed or price is its own."""
+    if instance.vehicles is None:
+        return bool(instance.places)
     first = instance.fleet[0]
     usual = replace(first, count=None, start=DEPOT, end="open" if first.end == "open" else DEPOT, **_USUAL)
     return len(instance.fleet) > 1 or bool(instance.places) or first != usual

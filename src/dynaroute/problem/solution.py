@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import chain
@@ -83,7 +83,7 @@ class Solution:
         instance
             The instance these routes belong to.
         """
-        _refuse_unknown((customer for route in self.routes for customer in route), instance.size)
+        _refuse_unknown([customer for route in self.routes for customer in route], instance.size)
         return instance.sketch(self.routes, f"{self!r} of {instance!r}")
 
     def cost(self, instance: Instance) -> float:
@@ -118,7 +118,8 @@ class Solution:
             nodes.extend(route)
             nodes.append(0)
         _refuse_unknown(nodes, instance.size)
-        return math.fsum(instance.leg_lengths(nodes[:-1], nodes[1:]))
+        stops = np.array(nodes)
+        return math.fsum(instance.leg_lengths(stops[:-1], stops[1:]).tolist())
 
     def route_costs(self, instance: Instance) -> list[float]:
         """Length of each route."""
@@ -381,7 +382,9 @@ def _plain_cost(value: object) -> float:
     return cost
 
 
-def _refuse_unknown(nodes: Iterable[int], size: int) -> None:
+def _refuse_unknown(nodes: Collection[int], size: int) -> None:
+    if not nodes or (min(nodes) >= 0 and max(nodes) <= size):
+        return
     for node in nodes:
         if not 0 <= node <= size:
             raise SolutionError.about(

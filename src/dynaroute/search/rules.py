@@ -71,7 +71,7 @@ def refuse_unsearched_rules(instance: Instance) -> None:
 
 
 def _refuse_combinations(instance: Instance) -> None:
-    if any(node == 0 or node > instance.size for kind in instance.fleet for node in kind.beginning):
+    if any(node == 0 or node > instance.size for kind in instance.vehicles or () for node in kind.beginning):
         raise UnsupportedError(
             "the search cannot handle beginnings in which a vehicle loads again yet.",
             where=Where(field="beginning"),

@@ -148,7 +148,7 @@ class _Needs(NamedTuple):
 
     @classmethod
     def of(cls, instance: Instance) -> _Needs:
-        is_limited = any(kind.count is not None for kind in instance.fleet)
+        is_limited = any(kind.count is not None for kind in instance.vehicles or ())
         return cls(instance.is_plain, has_kinds(instance), is_limited)
 
 
@@ -466,7 +466,7 @@ def _report(
         cost = solution.cost(instance)
         result = Result(
             instance,
-            replace(solution, stated_cost=cost),
+            Solution(solution.routes, cost, vehicles=solution.vehicles),
             cost,
             seconds / len(instances),
             found.start,

@@ -62,6 +62,18 @@ _PUBLISHED: dict[str, tuple[_Published, _Published]] = {
 }
 
 
+def find_reference(name: str, size: int) -> float | None:
+    """Find PyVRP's published mean length of a set of 50 or 100 customers; None if there is none.
+
+    Parameters
+    ----------
+    name, size
+        The variant, and the number of customers.
+    """
+    found = _PUBLISHED.get(name)
+    return None if found is None or size not in _SIZES else found[_SIZES.index(size)].length
+
+
 class MeasuredVariant(NamedTuple):
     """One set.
 
