@@ -13,6 +13,7 @@ from command_line import invoke
 from rich_problems import RULE_MAKERS, draw_problem, draw_routes
 
 from dynaroute.formats import instance_to_json
+from dynaroute.plans.files.table import list_columns, list_rows
 from dynaroute.plans.plan import Plan
 from dynaroute.plans.read import read_plan
 from dynaroute.plans.write import write_plan
@@ -106,6 +107,13 @@ def test_amounts_are_written_in_every_dimension_up_to_the_end(tmp_path: Path) ->
     page = (tmp_path / "plan.html").read_text(encoding="utf-8")
     assert "20 kg, 1 pallets, pickup 10 kg, 1 pallets" in page
     assert page.count("10 kg, 1 pallets") >= 3
+
+
+def test_what_is_collected_is_a_number_where_loads_have_one_dimension() -> None:
+    instance, solution = day()
+    plan = Plan(instance, solution)
+    place = list_columns(plan).index("pickup")
+    assert [row[place] for row in list_rows(plan)] == ["", "", 1, "", "", ""]
 
 
 def test_money_has_no_unit_of_length(tmp_path: Path) -> None:

@@ -75,7 +75,7 @@ def _make_row(plan: Plan, route: PlannedRoute | None, stop: PlannedStop, reason:
     has_dimensions = plan.instance.demands.ndim == 2
     ours.append(stop.delivered if has_dimensions else _as_cell(stop.demand))
     if plan.instance.pickups is not None:
-        ours.append(stop.pickup)
+        ours.append(_as_cell(Decimal(stop.pickup)) if stop.pickup and not has_dimensions else stop.pickup)
     load = stop.on_board if has_dimensions else _as_cell(stop.load)
     ours += ["", ""] if route is None else [load, table_distance(plan, stop.distance)]
     times = [show_time(plan, getattr(stop, column)) for column in TIMES] if plan.has_times else []
