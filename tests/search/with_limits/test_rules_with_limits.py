@@ -29,17 +29,17 @@ _find_type: Any = numba.typeof
 _SUPPORT = Path(__file__).parents[2] / "support"
 
 
-def search_in_plain_python(first: int, last: int) -> list[dict[str, object]]:
-    """What `rich_searches.py` says about each problem."""
+def run_in_plain_python(name: str, *arguments: int) -> list[Any]:
+    """What a program of `support` prints, a line of JSON for each problem."""
     environment = os.environ | {"NUMBA_DISABLE_JIT": "1", "PYTHONWARNINGS": "ignore"}
-    program = [sys.executable, str(_SUPPORT / "rich_searches.py"), str(first), str(last)]
+    program = [sys.executable, str(_SUPPORT / name), *map(str, arguments)]
     done = subprocess.run(program, capture_output=True, text=True, env=environment, check=True)
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
 def find_faults(first: int, last: int) -> tuple[list[object], list[object]]:
     """The problems with violations, and those whose plan is not the best of all."""
-    found = search_in_plain_python(first, last)
+    found: list[dict[str, object]] = run_in_plain_python("rich_searches.py", first, last)
     assert len(found) == last - first
     broken: list[object] = [each for each in found if each["violations"] or float(str(each["excess"])) < -1e-7]
     worse: list[object] = [each for each in found if float(str(each["excess"])) > 1e-7]
@@ -50,6 +50,12 @@ def test_plans_keep_any_combination_of_rules_and_are_the_best_of_all() -> None:
     broken, worse = find_faults(0, 25)
     assert not broken
     assert len(worse) <= 2  # sixty iterations do not always find the best
+
+
+def test_plans_cost_as_much_as_those_of_other_solvers_where_they_know_the_rule() -> None:
+    problems = json.loads((_SUPPORT.parent / "data" / "rules_by_peers.json").read_text())
+    found = run_in_plain_python("peer_rules.py")
+    assert found == [[[], problem["cost"]] for problem in problems]
 
 
 @settings(max_examples=max(1, settings().max_examples // 50), deadline=None)
