@@ -11,6 +11,7 @@ from dynaroute.construct.fused import construct_fused
 from dynaroute.model import Policy, PolicyConfig
 from dynaroute.model.encoder import AttentionLayer, Packing
 from dynaroute.search.gpu.batched_search import search_batch
+from dynaroute.search.gpu.kernel_rules import KernelRules
 from dynaroute.study import kernel_comparisons as comparisons
 from dynaroute.training.step.instances import TrainingTask
 
@@ -71,6 +72,17 @@ def test_search_of_32_lanes_is_compared_with_one(monkeypatch: pytest.MonkeyPatch
 
     kinds = {f"{what}, share {of}" for what in ("chains", "islands") for of in ("of wrong routes", "that differs")}
     assert {outcome.what for outcome in outcomes} >= kinds
+    assert [outcome for outcome in outcomes if not outcome.is_right] == []
+
+
+@needs_compiler
+def test_search_with_rules_of_32_lanes_is_compared_with_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(comparisons, "_ITERATIONS", 40)
+    monkeypatch.setattr(KernelRules, "switches", property(lambda rules: 63 if rules.has_kinds else 31))
+
+    outcomes = list(comparisons.compare_search_with_rules(device_of(32), 9, 2))
+
+    assert len(outcomes) == 6
     assert [outcome for outcome in outcomes if not outcome.is_right] == []
 
 

@@ -11,15 +11,19 @@ from torch import Tensor
 from dynaroute.base.stopping import Stopping
 from dynaroute.base.vocabulary import PolicyRule
 from dynaroute.batch import InstanceBatch, RouteBatch
+from dynaroute.batch.fleet import state_types
 from dynaroute.construct.choose import Chooser, Follow, MostLikely, Sample, StartAt, make_stream_keys
 from dynaroute.construct.eager import construct_eagerly, decide, log_probabilities
 from dynaroute.construct.fused import construct_fused, is_supported
+from dynaroute.draw.variants import VARIANTS, draw_variant_set
 from dynaroute.model import Policy, PolicyConfig
 from dynaroute.model.encoder import AttentionLayer, Packing
 from dynaroute.model.pointer import PointerConfig, PointerNetwork, score_plainly
+from dynaroute.problem.solution import check
 from dynaroute.search.gpu.batched_search import search_batch
 from dynaroute.search.gpu.devices import KernelDevice, find_device
 from dynaroute.search.gpu.emulation import emulate, find_compiler
+from dynaroute.search.gpu.kernel_rules import RULES_ON_GPU
 from dynaroute.search.gpu.launches import LARGEST_SMALL
 from dynaroute.search.gpu.schedule import GeneticSettings, PopulationSettings
 from dynaroute.training.replay.replay import replay_log_probabilities, run_layer
@@ -249,6 +253,22 @@ def compare_search(kernels: KernelDevice, size: int, count: int = SEARCHED) -> I
     yield from _compare_search(kernels, size, count, "chains", _CHAINS)
     if size <= LARGEST_SMALL:
         yield from _compare_search(kernels, size, count, "islands", _ISLANDS)
+
+
+def compare_search_with_rules(kernels: KernelDevice, size: int, count: int) -> Iterator[Comparison]:
+    """Compare the batched search with windows, limits, pickups, open routes and several depots, judged by `check`."""
+    for name in ("vrptw", "ovrpbltw", "mdovrpmbltw"):
+        instances = draw_variant_set(VARIANTS[name], size, count).instances()
+        batch = InstanceBatch.from_instances(instances, RULES_ON_GPU)
+        starts, stopping = RouteBatch.alone(batch), Stopping(iterations=_ITERATIONS)
+        found = search_batch(kernels, batch, starts, stopping, settings=_CHAINS).routes
+        named = [state_types(*pair) for pair in zip(instances, found.to_solutions(batch), strict=True)]
+        wrong = [bool(check(*pair)) for pair in zip(instances, named, strict=True)]
+        yield Comparison(f"{name}, share of wrong routes", size, sum(wrong) / count, 0.0)
+        if find_compiler() is not None:
+            expected = search_batch(emulate(1), batch, RouteBatch.alone(batch), stopping, settings=_CHAINS).routes
+            differs = (found.route != expected.route).any(1) | (found.position != expected.position).any(1)
+            yield Comparison(f"{name}, share that differs", size, float(differs.float().mean()), 0.0)
 
 
 def _compare_search(

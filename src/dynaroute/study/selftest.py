@@ -27,6 +27,7 @@ from dynaroute.study.kernel_comparisons import (
     compare_pointer_scores,
     compare_rules,
     compare_search,
+    compare_search_with_rules,
     find_search_device,
 )
 from dynaroute.study.quick_selftest import choose_scope, report, run_parts
@@ -90,6 +91,7 @@ def main() -> int:
         kernels = find_search_device(device)
         for size in sizes:
             is_right &= _print_outcomes(compare_search(kernels, size, min(arguments.count, SEARCHED)))
+            is_right &= _print_outcomes(compare_search_with_rules(kernels, size, min(arguments.count, SEARCHED)))
     print("all kernels agree with their twins" if is_right else "MISMATCH: see above")
     return 0 if is_right else 1
 

@@ -37,7 +37,7 @@ def preload_search(options: SolveOptions, instances: Sequence[Instance]) -> None
         load_code(approaches)
         if options.searches:
             import dynaroute.solving.searching
-        if any(approach.is_together for approach in approaches):
+        if any(approach.is_together or approach.is_beside for approach in approaches):
             from dynaroute.solving.together import prepare_device
 
             prepare_device(options.device)
