@@ -120,7 +120,14 @@ FORMATS = {
         holds_fleets=True,
         holds_rules=True,  # those of PyVRP's sections; `format_vrplib` refuses the others
     ),
-    ".csv": Format(parse=_parse_text, format_one=format_csv, is_table=True, holds_fleets=True, holds_details=True),
+    ".csv": Format(
+        parse=_parse_text,
+        format_one=format_csv,
+        is_table=True,
+        holds_fleets=True,
+        holds_rules=True,  # those of customers; `format_csv` refuses the others
+        holds_details=True,
+    ),
     ".tsv": Format(parse=_parse_text, is_table=True),
     ".txt": Format(parse=_parse_txt, format_one=format_solomon, is_table=True, holds_fleets=True),
     ".xlsx": Format(parse=_parse_workbook, is_table=True, has_sheets=True),

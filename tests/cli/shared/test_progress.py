@@ -138,7 +138,7 @@ def test_compiling_is_told_where_loading_takes_long(monkeypatch: pytest.MonkeyPa
 
     preload_search(SolveOptions(improve="local"), [])
 
-    assert told == ["compiling once for this machine; the time limit starts afterwards."]
+    assert told == ["compiling once for this machine, which takes up to a minute; the time limit starts afterwards."]
 
 
 @pytest.mark.usefixtures("shelf")

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import math
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
+from rich_problems import RULE_MAKERS, draw_problem
 
 import dynaroute
 from dynaroute.base.errors import DynarouteError, InputWarning, UnsupportedError, gather_notes
+from dynaroute.formats import format_csv, parse_csv
 from dynaroute.formats.fleet_options import FleetOptions
 from dynaroute.formats.vehicles import read_vehicles
 from dynaroute.problem.impossible import refuse_impossible
@@ -247,3 +252,40 @@ def test_a_customer_whom_no_vehicle_may_serve_is_named_before_the_search(tmp_pat
     with pytest.raises(DynarouteError, match=r"no vehicle may serve customer 2 \(B\): it needs crane") as refusal:
         refuse_impossible(read(tmp_path, "skills", "", "crane"))
     assert refusal.value.where.customer == 2
+
+
+HELD = ("not_together", "pickups", "priorities", "prizes", "release", "same_vehicle")
+
+
+@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.filterwarnings("ignore:.*may be left out:dynaroute.base.errors.InputWarning")
+def test_rules_of_customers_that_are_written_read_back_the_same(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    rules = set(random.choice(HELD, int(random.integers(1, 5)), replace=False).tolist())
+    instance = replace(draw_problem(random, rules), vehicles=None, speed=None, service=None)
+    assert instance.rules
+    assert parse_csv(format_csv(instance)) == instance
+
+
+@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.filterwarnings("ignore:.*may be left out:dynaroute.base.errors.InputWarning")
+def test_no_rule_is_lost_in_a_table(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    rules = set(random.choice(sorted(RULE_MAKERS), int(random.integers(1, 4)), replace=False).tolist())
+    instance = draw_problem(random, rules)
+    with suppress(DynarouteError):  # where the rule needs vehicles or times
+        instance = replace(instance, vehicles=None, speed=None, service=None)
+    try:
+        text = format_csv(instance)
+    except UnsupportedError as refusal:
+        assert refusal.where.field and ".json" in (refusal.remedy or "")
+        return
+    assert parse_csv(text) == instance
+
+
+@pytest.mark.parametrize("label", ["-", "a\nb"])
+def test_a_label_that_a_table_would_change_is_refused(label: str) -> None:
+    instance = replace(draw_problem(np.random.default_rng(0), {"same_vehicle"}, size=2), vehicles=None, speed=None)
+    with pytest.raises(UnsupportedError) as refusal:
+        format_csv(replace(instance, same_vehicle=("", label, label)))
+    assert refusal.value.where.field == "same_vehicle"

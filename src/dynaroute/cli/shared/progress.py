@@ -30,7 +30,9 @@ def preload_search(options: SolveOptions, instances: Sequence[Instance]) -> None
     if options.improver == "none":
         return
     patience = threading.Timer(
-        USUAL_SECONDS, print_note, ["compiling once for this machine; the time limit starts afterwards."]
+        USUAL_SECONDS,
+        print_note,
+        ["compiling once for this machine, which takes up to a minute; the time limit starts afterwards."],
     )
     patience.start()
     try:

@@ -9,7 +9,9 @@ from functools import partial
 import numpy as np
 
 from dynaroute.base.errors import FormatError, UnsupportedError
+from dynaroute.formats.limitations import list_other_rules, refuse_what_cannot_be_stored
 from dynaroute.formats.numbers import format_load, format_number
+from dynaroute.formats.tables.cells.amounts import is_blank, tidy
 from dynaroute.formats.tables.cells.text_cells import cut_text
 from dynaroute.formats.tables.headers import score_header
 from dynaroute.formats.tables.stops import ReadingOptions, parse_stops
@@ -17,6 +19,9 @@ from dynaroute.formats.tables.words import STOPS, is_depot
 from dynaroute.formats.unsupported import find_request
 from dynaroute.problem.instance import Instance
 
+_HELD_RULES = frozenset({"pickups", "prizes", "priorities", "release", "same_vehicle", "not_together"})
+_COLUMNS_OF_NUMBERS = {"prizes": "prize", "priorities": "priority", "release": "release"}
+_COLUMNS_OF_LABELS = {"same_vehicle": "same vehicle", "not_together": "not together"}
 _OTHER_KINDS = {
     ("<!doctype", "<html", "<table", "<?xml"): "a web page (HTML), or XML",
     ("%pdf",): "a PDF document",
@@ -75,7 +80,7 @@ def format_csv(instance: Instance) -> str:
     Raises
     ------
     UnsupportedError
-        If it has a matrix or vehicles, which this format cannot hold.
+        If it has a matrix, vehicles or a rule that this format cannot hold.
     """
     obstacles = {
         "distances": ("a distance matrix", instance.distances is not None or instance.coordinates is None),
@@ -92,7 +97,24 @@ def format_csv(instance: Instance) -> str:
                 if field == "distances"
                 else "Write a .json file.",
             )
+    others = list_other_rules(instance, _HELD_RULES)
+    refuse_what_cannot_be_stored("a .csv file", others | _list_obstacles(instance))
     return "\n".join([*_table_lines(instance), ""])
+
+
+def _list_obstacles(instance: Instance) -> dict[str, tuple[str, bool]]:
+    """What the columns of rules cannot say, although they hold the rule."""
+    labels = {field: getattr(instance, field) or () for field in _COLUMNS_OF_LABELS}
+    return {
+        "release": ("a release time of the depot", instance.release is not None and instance.release[0] != 0),
+        "pickups": ("a pickup at the depot", instance.pickups is not None and instance.pickups[0] != 0),
+    } | {
+        field: (
+            "labels that look empty, or have blanks around them or several lines",
+            any(each and (is_blank(each) or each != tidy(each) or len(each.splitlines()) > 1) for each in given),
+        )
+        for field, given in labels.items()
+    }
 
 
 def _table_lines(instance: Instance) -> Iterator[str]:
@@ -121,7 +143,8 @@ def _further_columns(instance: Instance) -> dict[str, list[str]]:
     if instance.windows is not None:
         for role, bounds in zip(("earliest", "latest"), instance.windows.T.tolist(), strict=True):
             columns[role] = [format_number(bound) if np.isfinite(bound) else "" for bound in bounds]
-    if _has_second_depot(instance):
+    columns |= _columns_of_rules(instance)
+    if _has_second_depot(instance) or not columns.keys().isdisjoint(_COLUMNS_OF_LABELS.values()):
         columns["depot"] = ["yes", *[""] * instance.size]
     if instance.details is not None:
         for index, heading in enumerate(instance.details.columns):
@@ -130,6 +153,20 @@ def _further_columns(instance: Instance) -> dict[str, list[str]]:
             is_taken = STOPS.look_up(heading) or heading in columns or find_request(heading, cells, "stops")
             columns[f"detail {heading}" if is_taken else heading] = cells
     return columns
+
+
+def _columns_of_rules(instance: Instance) -> dict[str, list[str]]:
+    """The columns that rules of customers have; the depot's cells are empty."""
+    columns: dict[str, list[str]] = {}
+    if instance.pickups is not None:
+        columns["pickup"] = [format_load(instance, amount) for amount in instance.pickups.tolist()]
+    for field, heading in _COLUMNS_OF_NUMBERS.items():
+        if (values := getattr(instance, field)) is not None:
+            columns[heading] = [format_number(value) if np.isfinite(value) else "" for value in values.tolist()]
+    for field, heading in _COLUMNS_OF_LABELS.items():
+        if (labels := getattr(instance, field)) is not None:
+            columns[heading] = list(labels)
+    return {heading: ["", *cells[1:]] for heading, cells in columns.items()}
 
 
 def _has_second_depot(instance: Instance) -> bool:

@@ -8,13 +8,12 @@ from dataclasses import replace
 from typing import TypeVar
 
 from dynaroute.base.errors import UnsupportedError
-from dynaroute.formats.limitations import refuse_what_cannot_be_stored
+from dynaroute.formats.limitations import list_other_rules, refuse_what_cannot_be_stored
 from dynaroute.formats.numbers import format_load, format_number
 from dynaroute.formats.vrplib.instance import ROUNDINGS
 from dynaroute.formats.vrplib.rules import Depots
 from dynaroute.problem.fleet import VehicleType
 from dynaroute.problem.instance import Instance
-from dynaroute.problem.rules import RULES
 
 _Value = TypeVar("_Value")
 
@@ -46,8 +45,7 @@ def format_vrplib(instance: Instance) -> str:
             "metric", "a .vrp file cannot hold latitudes and longitudes.", "Write a .csv or .json file."
         )
     file = "a .vrp file"
-    others = sorted(instance.rules - _HELD_RULES)
-    refuse_what_cannot_be_stored(file, {name: (RULES[name], True) for name in others})
+    refuse_what_cannot_be_stored(file, list_other_rules(instance, _HELD_RULES))
     refuse_what_cannot_be_stored(file, _list_obstacles(instance) | _list_obstacles_of_places(instance))
     lines = (_header_lines(instance), _fleet_fields(instance), _node_sections(instance), _vehicle_sections(instance))
     depots = [str(node) for node in range(1, len(instance.places) + 2)]
