@@ -33,13 +33,13 @@ __all__ = ["load_machine_code_of_limits", "load_machine_code_of_rules", "make_ti
 _USUAL_PATIENCE_SECONDS = 60.0  # if no limit is given
 _USUAL_ITERATION_SECONDS = 8e-6  # for choices that must not depend on the machine's speed
 _ITERATION_SECONDS_WITH_RULES = 25e-6
-_ITERATION_SECONDS_OF_SMALL_STEPS = 12e-6  # with rules, where one plan cools slowly and few customers are removed
 _ITERATION_SECONDS_WITH_RELOADS = 60e-6
 _SHORT, _LONG = 10_000, 150_000  # few, and enough iterations for a plan of 100 customers
 _SHORT_HOTTEST, _STARTED_HOTTEST = 0.3, 0.2  # for short searches; for searches that must not destroy a good start
 # with rules, except shipments, one plan that cools slowly ended better than several that are crossed
 _SLOW_HOTTEST, _SLOW_COOLEST = 2.0, 0.03
-_HOTTEST_WITH_PRIZES = 0.1  # routes that a hot start closes are hardly ever opened again
+# in mean legs of a start that serves everybody, which are long; routes that a hotter one closes are hardly opened again
+_HOTTEST_WITH_PRIZES, _COOLEST_WITH_PRIZES = 0.2, 0.02
 _LONGEST = 100_000  # the most iterations of a first plan of 100 customers
 _MOST_PLANS = 8
 _SEARCHING_SHARE = 0.5  # of the time that is left for the search, however many types few customers can be served by
@@ -141,29 +141,34 @@ def make_tiny_instance(code: str) -> Instance:
 def _choose_searcher(
     problem: SearchProblem, start: TypedRoutes, stopping: Stopping, seed: int, threads: int
 ) -> Searcher:
-    has_prizes = bool(problem.rules) and problem.rules.has_prizes
-    cools_slowly = bool(problem.rules) and not problem.paired
-    settings = _choose_settings(problem.size, stopping, _estimate_iteration(problem, has_prizes))
-    if cools_slowly:
-        hottest = settings.hottest if settings.plans == 1 else _SLOW_HOTTEST
-        settings = replace(settings, plans=1, hottest=hottest, coolest=_SLOW_COOLEST)
-    if cools_slowly and not has_prizes:
-        settings = replace(settings, mean_removed=10.0, longest_string=10.0, neighbours=20)
-    if has_prizes:
-        settings = replace(settings, hottest=min(settings.hottest, _HOTTEST_WITH_PRIZES))
+    settings = _choose_settings(problem.size, stopping, _estimate_iteration(problem))
+    if problem.rules:
+        settings = _adapt_to_rules(settings, problem)
     if start:
         settings = replace(settings, hottest=min(settings.hottest, _STARTED_HOTTEST))
     members = [PlanAnnealing(problem, start, settings, seed, stream, stopping.is_time_up) for stream in range(threads)]
     return members[0] if threads == 1 else Team(members, copy_best_to_worst)
 
 
-def _estimate_iteration(problem: SearchProblem, has_prizes: bool) -> float:
-    """Seconds of an iteration, which depend on the rules and on how many customers are removed."""
+def _adapt_to_rules(settings: PlanSettings, problem: SearchProblem) -> PlanSettings:
+    """Remove fewer customers at a time if time is short, and cool one plan slowly; shipments are searched as ever."""
+    has_prizes, is_short = problem.rules.has_prizes, settings.plans == 1
+    if is_short and not problem.paired and not has_prizes:
+        settings = replace(settings, mean_removed=10.0, longest_string=10.0, neighbours=20)
+    if not problem.paired and (is_short or not problem.reloading):
+        hottest = settings.hottest if is_short else _SLOW_HOTTEST
+        settings = replace(settings, plans=1, hottest=hottest, coolest=_SLOW_COOLEST)
+    if not has_prizes:
+        return settings
+    coolest = min(settings.coolest, _COOLEST_WITH_PRIZES)
+    return replace(settings, hottest=min(settings.hottest, _HOTTEST_WITH_PRIZES), coolest=coolest)
+
+
+def _estimate_iteration(problem: SearchProblem) -> float:
+    """Seconds of an iteration, which depend on the rules."""
     if not problem.rules:
         return _USUAL_ITERATION_SECONDS
-    if problem.reloading and not problem.paired:
-        return _ITERATION_SECONDS_WITH_RELOADS
-    return _ITERATION_SECONDS_WITH_RULES if problem.paired or has_prizes else _ITERATION_SECONDS_OF_SMALL_STEPS
+    return _ITERATION_SECONDS_WITH_RELOADS if problem.reloading else _ITERATION_SECONDS_WITH_RULES
 
 
 def _choose_settings(
