@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ __all__ = ["RULE_MAKERS", "draw_problem", "draw_routes"]
 
 Fields = dict[str, Any]
 Random = np.random.Generator
+_LONGER = 60.0  # times where speeds depend on the hour: minutes instead of seconds
 
 
 def draw_problem(random: Random, rules: set[str], size: int | None = None) -> Instance:
@@ -99,6 +101,13 @@ def _set_shipments(random: Random, count: int, fields: Fields, *_: Fields) -> No
     partners = fields.get("partners", np.zeros(count + 1, dtype=int))
     partners[[1, 2]] = [2, 1]
     fields["partners"] = partners
+    _label_shipments(fields)
+
+
+def _label_shipments(fields: Fields) -> None:
+    """Give both stops of each shipment the label of its pickup, where it is an alternative."""
+    labels = fields.get("one_of") or ()
+    fields["one_of"] = tuple(labels[min(node, fields["partners"][node] or node)] for node in range(len(labels))) or None
 
 
 def _set_balance(random: Random, count: int, fields: Fields, *_: Fields) -> None:
@@ -114,6 +123,38 @@ def _set_profile(random: Random, count: int, fields: Fields, first: Fields, seco
     second["profile"] = "bicycle"
 
 
+def _set_speeds(random: Random, count: int, fields: Fields, first: Fields, second: Fields) -> None:
+    """Let a type drive at another speed in each hour, and make all times longer, so that days last for hours."""
+    speeds = tuple(random.choice([0.5, 0.8, 1.0, 2.0], 24).tolist())
+    name = second.setdefault("profile", "rush")
+    given = {profile.name: profile for profile in fields.get("profiles", ())}
+    own = given.pop(name, Profile(name))
+    durations = None if own.durations is None else own.durations * _LONGER
+    fields["profiles"] = (*given.values(), Profile(name, own.distances, durations, speeds))
+    fields["speed"] /= _LONGER
+    for key in ("windows", "service", "release", "max_ride", "buffer"):
+        fields |= {key: fields[key] * _LONGER} if key in fields else {}
+    if "late_costs" in fields:
+        fields["late_costs"] = fields["late_costs"] / _LONGER
+    fields["places"] = tuple(
+        replace(place, window=place.window and (place.window[0] * _LONGER, place.window[1] * _LONGER))
+        for place in fields.get("places", ())
+    )
+    for vehicle in (first, second):
+        for key in ("max_duration", "max_driving", "loading", "time_cost"):
+            factor = 1 / _LONGER if key == "time_cost" else _LONGER
+            vehicle |= {key: vehicle[key] * factor} if key in vehicle else {}
+        if "shift" in vehicle:
+            vehicle["shift"] = tuple(bound * _LONGER for bound in vehicle["shift"])
+        if "overtime" in vehicle:
+            vehicle["overtime"] = Overtime(40 * _LONGER, 60 * _LONGER, 0.5 / _LONGER)
+        vehicle["breaks"] = tuple(
+            Break(rest.duration * _LONGER, (rest.window[0] * _LONGER, rest.window[1] * _LONGER))
+            for rest in vehicle.get("breaks", ())
+            if rest.window is not None
+        )
+
+
 def _set_lifo(random: Random, count: int, fields: Fields, *_: Fields) -> None:
     """Ship from customer 1 to 2, and from 3 to 4."""
     partners, lifo = np.zeros(count + 1, dtype=int), np.zeros(count + 1, dtype=bool)
@@ -123,6 +164,7 @@ def _set_lifo(random: Random, count: int, fields: Fields, *_: Fields) -> None:
         fields["demands"][[pickup, pickup + 1]], pickups[[pickup, pickup + 1]] = [0, amount], [amount, 0]
         partners[[pickup, pickup + 1]], lifo[pickup] = [pickup + 1, pickup], True
     fields["partners"], fields["lifo"] = partners, lifo
+    _label_shipments(fields)
 
 
 def _set_rides(random: Random, count: int, fields: Fields, *_: Fields) -> None:
@@ -208,6 +250,7 @@ RULE_MAKERS: dict[str, Callable[..., object]] = {
         second.update(breaks=(Break(7, after_driving=60), Break(5, (10, 40)))),
     ),
     "buffer": lambda random, count, fields, *_: fields.update(buffer=5),
+    "compactness": lambda random, count, fields, *_: fields.update(compactness=float(random.integers(1, 5)) / 2),
     "costs": _set_vehicle(fixed_cost=20, distance_cost=0.5, time_cost=0.25),
     "initial_load": _set_vehicle(initial_load=3),
     "late_costs": _set_some("late_costs", lambda random: float(random.integers(1, 5)), math.inf),
@@ -215,6 +258,9 @@ RULE_MAKERS: dict[str, Callable[..., object]] = {
     "locked": _set_locked,
     "max_driving": _set_vehicle(max_driving=90),
     "max_ride": _set_rides,
+    "min_vehicles": lambda random, count, fields, first, second: (first if random.random() < 0.5 else second).update(
+        min_vehicles=1 if first.get("count") == 1 else int(random.integers(1, 3))
+    ),
     "not_together": _set_labels("not_together"),
     "one_of": _set_labels("one_of"),
     "overtime": _set_vehicle(overtime=Overtime(40, 60, 0.5)),
@@ -234,4 +280,5 @@ RULE_MAKERS: dict[str, Callable[..., object]] = {
     "usual_vehicles": _set_usual_vehicles,
     "windows": _set_windows,
     "z dimensions": _set_dimensions,
+    "z speed_by_hour": _set_speeds,
 }

@@ -31,14 +31,14 @@ _RULE_OF = {
     "limits": "costs",
     "shipments lifo": "lifo",
     "z dimensions": "dimensions",
+    "z speed_by_hour": "speed_by_hour",
 }  # makers named otherwise
 
 
 def price_with_absence(instance: Instance, solution: Solution) -> float:
     """The cost, and what those count who are missing."""
-    served = {stop for route in solution.routes for stop in route}
-    missing = [customer for customer in range(1, instance.size + 1) if customer not in served]
-    return solution.cost(instance) + float(weigh_absence(instance, price_absence(instance, False)[0])[missing].sum())
+    weights = weigh_absence(instance, price_absence(instance, False)[0])
+    return solution.cost(instance) + float(weights[solution.unserved(instance)].sum())
 
 
 def list_plans(customers: list[int]) -> Iterator[list[tuple[int, ...]]]:
@@ -71,7 +71,7 @@ def find_best_price(instance: Instance) -> float:
                     if not all(map(is_right, plan, kinds)):
                         continue
                     solution = Solution(tuple(plan), vehicles=kinds)
-                    if all(violation.kind == "missing" for violation in check(instance, solution)):
+                    if all(violation.is_absence for violation in check(instance, solution)):
                         best = min(best, price_with_absence(instance, solution))
     return best
 
@@ -90,7 +90,7 @@ def report(seed: int) -> dict[str, object]:
     best = find_best_price(instance)
     if math.isinf(best):  # a beginning that breaks a rule, which no plan can mend
         return {"seed": seed, "rules": chosen, "violations": [], "excess": 0.0}
-    wrong = [violation.message for violation in check(instance, solution) if violation.kind != "missing"]
+    wrong = [violation.message for violation in check(instance, solution) if not violation.is_absence]
     excess = price_with_absence(instance, solution) - best
     if "reload" in instance.rules:
         excess = max(0.0, excess)  # loading again may pay

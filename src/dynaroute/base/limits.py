@@ -191,9 +191,9 @@ def memory_for_search(size: int, is_measured: bool = False) -> Need:
     return Need(_BYTES_PER_CUSTOMER * size, size, 1, "for their neighbours and routes")
 
 
-def memory_for_limits(size: int) -> Need:
-    """Memory for a search with time windows or limits: distances, durations, and feasible successors."""
-    return Need(20 * size**2, size)
+def memory_for_limits(size: int, matrices: int = 2) -> Need:
+    """Memory for a search with time windows or limits: matrices of distances and durations, and feasible successors."""
+    return Need((8 * matrices + 4) * size**2, size)
 
 
 def find_free_memory() -> int | None:

@@ -244,7 +244,7 @@ def _split_fleet(
             rest = (None if left is None else left - number) if is_last else 1
             name = kind.name if kind.name and not used[index] and number == 0 else _name_next(kind.name, taken)
             taken.add(name)
-            add(index, replace(kind, name=name, count=rest, shift=_begin_shift(kind, now)))
+            add(index, replace(kind, name=name, count=rest, min_vehicles=0, shift=_begin_shift(kind, now)))
     return tuple(fleet), kinds, names_of_type
 
 
@@ -265,7 +265,7 @@ def _make_type(
     nodes: _Numbers,
 ) -> VehicleType | None:
     """Make the type of one vehicle: what it has done, what it may still do; None if it drives no more at all."""
-    kind = replace(instance.fleet[vehicle.kind], name=vehicle.name, count=1)
+    kind = replace(instance.fleet[vehicle.kind], name=vehicle.name, count=1, min_vehicles=0)
     if vehicle.name in broken:
         made = nodes.number(vehicle.stops[: vehicle.made])
         return replace(kind, beginning=made, end="open", max_stops=_count(nodes, made)) if _count(nodes, made) else None
@@ -383,6 +383,8 @@ def _fetch_goods(
         for name in ("same_vehicle", "one_of", "not_together"):
             if fields[name] is not None:
                 fields[name][number] = ""
+        if fields["one_of"] is not None:  # it was chosen, so its goods are an order of their own
+            fields["one_of"][customer] = ""
     if not partners.any():
         fields["partners"] = None
 

@@ -349,7 +349,7 @@ class _PlaceSearch:
         """Judge a route, and the groups that it changes, by the independent checker."""
         yield from judge_route(self.instance, candidate.route or 0, stops, self.instance.fleet[candidate.kind])
         instance = self.instance
-        if instance.same_vehicle is None and instance.not_together is None and not instance.locked:
+        if instance.rules.isdisjoint(("same_vehicle", "not_together", "one_of", "locked")):
             return
         moved = set(stops)
         routes = [
@@ -376,6 +376,8 @@ class _PlaceSearch:
         is_timed = vehicle.time_cost > 0 or vehicle.overtime is not None or self.instance.late_costs is not None
         has_choices = "windows" in self.instance.rules or bool(vehicle.breaks)
         has_bound = not is_timed or (self.instance.durations is None and not has_choices)
+        has_bound &= self.instance.compactness == 0  # another stop may be a better centre
+        has_bound &= not is_timed or "speed_by_hour" not in self.instance.rules
         return [
             _Spot(fixed + price * length if has_bound else -math.inf, each.index(moving[0]) + 1, each)
             for each, length in zip(longer, lengths, strict=True)

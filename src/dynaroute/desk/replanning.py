@@ -215,13 +215,15 @@ def _refuse_unknown_vehicles(broken: Sequence[str], vehicles: Sequence[VehiclePr
 def _find_cancelled(
     instance: Instance, ids: Sequence[str], vehicles: Sequence[VehicleProgress], broken: Sequence[str]
 ) -> frozenset[int]:
-    """Find the customers to cancel, with the other stops of their shipments."""
+    """Find the customers to cancel, with the other stops of their shipments and all alternatives of their orders."""
     cancelled = set()
     for name in ids:
         customer = find_customer(instance, name, "cancel")
         cancelled.add(customer)
         if instance.partners is not None and instance.partners[customer]:
             cancelled.add(int(instance.partners[customer]))
+        if instance.one_of is not None and (label := instance.one_of[customer]):
+            cancelled.update(node for node, other in enumerate(instance.one_of) if other == label)
     for vehicle in vehicles:
         last = vehicle.made if vehicle.name in broken else vehicle.frozen
         for position, node in enumerate(vehicle.stops[:last]):
@@ -249,7 +251,7 @@ def _search(
     priced = replace(instance, usual_vehicles=usual, change_cost=price) if price > 0 else instance
     waiting = tuple(start.unserved(priced))
     known = replace(start, statements=Statements(waiting=waiting))
-    is_right = all(found.kind == "missing" for found in check(priced, start))
+    is_right = all(found.is_absence for found in check(priced, start))
     result = solve(
         priced,
         start=known if is_right and start.routes else None,

@@ -232,7 +232,7 @@ def fit_routes(known: Solution, variant: OtherDay) -> Solution:
             kept.append((route, kind))
             used[kind] = used.get(kind, 0) + 1
     start = Solution(tuple(route for route, _ in kept), vehicles=tuple(kind for _, kind in kept))
-    if any(found.kind != "missing" for found in check(instance, start)):
+    if any(not found.is_absence for found in check(instance, start)):
         start = Solution((), vehicles=())
     if instance.is_plain:  # there is a vehicle for everybody
         alone = tuple((customer,) for customer in start.unserved(instance))

@@ -119,7 +119,7 @@ def count_vehicles(instance: Instance, text: str) -> Iterator[OtherDay]:
         )
     called = fleet[types[0]].name or "vehicle"
     for count in counts:
-        fewer = tuple(replace(kind, count=count) if index in types else kind for index, kind in enumerate(fleet))
+        fewer = tuple(_limit(kind, count) if index in types else kind for index, kind in enumerate(fleet))
         yield OtherDay(f"{count} x {called}", "vehicles", replace(instance, vehicles=fewer))
 
 
@@ -238,12 +238,17 @@ def _clear_sets(instance: Instance, customer: int, fields: Sequence[str]) -> Ins
     return replace(instance, **changed)
 
 
+def _limit(kind: VehicleType, count: int) -> VehicleType:
+    """The type with so many vehicles, of which no more than these must be used."""
+    return replace(kind, count=count, min_vehicles=min(kind.min_vehicles, count))
+
+
 def _remove_vehicle(instance: Instance, index: int) -> OtherDay:
     kind = instance.fleet[index]
     name = f"without one {kind.name or 'vehicle'}"
     if kind.count is not None and kind.count > 1:
         fewer = tuple(
-            replace(each, count=kind.count - 1) if place == index else each for place, each in enumerate(instance.fleet)
+            _limit(each, kind.count - 1) if place == index else each for place, each in enumerate(instance.fleet)
         )
         return OtherDay(name, "vehicle", replace(instance, vehicles=fewer))
     rest = tuple(each for place, each in enumerate(instance.fleet) if place != index)

@@ -221,7 +221,7 @@ class Plan:
         if self.instance.has_times and not self.instance.knows_times:
             return ()
         found = check(self.instance, self.solution)
-        return tuple(violation.message for violation in found if violation.kind != "missing")
+        return tuple(violation.message for violation in found if not violation.is_absence)
 
     @property
     def has_times(self) -> bool:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from dynaroute.problem.fleet import TOLERANCE, VehicleType
 from dynaroute.problem.instance import Instance
+from dynaroute.problem.profiles import Speeds
 from dynaroute.problem.working_day import Break
 
 _Floats = NDArray[np.float64]
@@ -77,6 +78,11 @@ class RouteTask:
     closings: tuple[float, ...]
     way_back: float
     rides: tuple[tuple[int, int, float], ...]  # places of a pickup and its delivery, and the longest ride
+    speeds: Speeds | None = None
+
+    def drive(self, departure: _Floats, seconds: float) -> _Floats:
+        """When a leg of so many seconds ends; below 0, when one begins that ends then."""
+        return departure + seconds if self.speeds is None else self.speeds.arrive(departure, seconds)
 
 
 class _Rest(NamedTuple):
@@ -215,7 +221,8 @@ def read_task(instance: Instance, route: Sequence[int], kind: int) -> RouteTask:
         last = stops[-1] if len(stops) else start
         way_back = float(instance.leg_durations(last, end, vehicle.profile)) / vehicle.speed_factor
     rides = tuple(_list_rides(instance, route))
-    return RouteTask(legs, windows, work, late_costs, opening, tuple(closings), way_back, rides)
+    speeds = instance.speeds_of(vehicle.profile)
+    return RouteTask(legs, windows, work, late_costs, opening, tuple(closings), way_back, rides, speeds)
 
 
 def _list_rides(instance: Instance, route: Sequence[int]) -> Iterator[tuple[int, int, float]]:
@@ -288,7 +295,7 @@ def _forward(
     clock, events = departure, []
     is_right = np.ones(len(departure), dtype=bool)
     for stop, leg in enumerate(task.legs.tolist()):
-        clock = clock + leg
+        clock = task.drive(clock, leg)
         for half in (2 * stop, 2 * stop + 1):
             if half % 2:
                 begins = np.full_like(clock, np.inf)
@@ -305,16 +312,16 @@ def _forward(
                 is_right &= ~is_here | (begins <= rest.window[1] + TOLERANCE)
                 events.append(_Event(stop, half, rest, begins))
                 clock = begins + np.where(is_here, rest.taken.duration, 0.0)
-    return events, clock + task.way_back, is_right
+    return events, task.drive(clock, task.way_back), is_right
 
 
 def _backward(task: RouteTask, events: Sequence[_Event], end: _Floats, opening: _Floats) -> _Floats:
     """Find the latest departure that keeps the end and makes nothing later than it is."""
-    latest = end - task.way_back
+    latest = task.drive(end, -task.way_back)
     before = len(task.legs)
     for event in reversed(events):
-        for stop in range(event.stop + 1, before):
-            latest = latest - task.legs[stop]
+        for stop in range(before - 1, event.stop, -1):
+            latest = task.drive(latest, -task.legs[stop])
         before = min(before, event.stop + 1)
         latest = latest - (task.work[event.stop] if event.rest is None else event.rest.taken.duration) * _is_here(event)
         windows = task.windows[event.stop].tolist() if event.rest is None else [event.rest.window]
@@ -322,8 +329,8 @@ def _backward(task: RouteTask, events: Sequence[_Event], end: _Floats, opening: 
         for opens, closes in windows:
             inside = np.where(opens <= latest, np.maximum(inside, np.minimum(latest, closes)), inside)
         latest = np.where(_is_here(event), inside, latest)
-    for stop in range(before):
-        latest = latest - task.legs[stop]
+    for stop in range(before - 1, -1, -1):
+        latest = task.drive(latest, -task.legs[stop])
     return np.maximum(opening, latest)
 
 
@@ -363,10 +370,11 @@ def _read(task: RouteTask, rests: Sequence[_Rest], departure: _Floats) -> Timing
     """Read the times of one choice."""
     events, end, _ = _forward(task, rests, departure)
     starts = [float(event.begins[0]) for event in events if event.rest is None]
-    arrivals, leaves, rested, late_cost = [], [], [], 0.0
+    arrivals, leaves, rested, driven, late_cost = [], [], [], list[float](), 0.0
     leave = float(departure[0])
     for stop, (leg, start) in enumerate(zip(task.legs.tolist(), starts, strict=True)):
-        arrivals.append(leave + leg)
+        arrivals.append(float(task.drive(np.array(leave), leg)))
+        driven.append(arrivals[-1] - leave)
         here = [event.rest for event in events if event.rest is not None and event.stop == stop]
         before = [rest.taken.duration for rest in here if rest.places[0] % 2 == 0]
         after = [float(event.begins[0]) for event in events if event.rest is not None and event.half == 2 * stop + 1]
@@ -385,6 +393,8 @@ def _read(task: RouteTask, rests: Sequence[_Rest], departure: _Floats) -> Timing
         if event.rest is not None
     )
     driving = math.fsum([*task.legs.tolist(), task.way_back])
+    if task.speeds is not None:
+        driving = math.fsum([*driven, float(end[0]) - leave])
     return Timing(
         float(departure[0]),
         float(end[0]),

@@ -34,6 +34,8 @@ class VehicleType:
         The user's name for it.
     count
         How many vehicles there are.
+    min_vehicles
+        How many of them must be used at least.
     max_duration
         Longest route in seconds, from departure to end, including waiting and service.
     max_distance
@@ -107,6 +109,7 @@ class VehicleType:
     initial_load: int | tuple[int, ...] = 0
     profile: str = ""
     beginning: tuple[int, ...] = ()
+    min_vehicles: int = 0
 
     def __post_init__(self) -> None:
         self._set("capacity", _read_capacity(self.capacity))
@@ -129,6 +132,7 @@ class VehicleType:
             message = f"a route cannot start at {self.start!r}."
             raise InstanceError.about("start", message, "Use depot, or the name of a place.")
         self._set("end", self.end or self.start)
+        self._set("min_vehicles", _read_least(self.min_vehicles, self.count))
         self._check_day()
         self._set("initial_load", _read_initial_load(self.initial_load, self.capacities))
 
@@ -187,6 +191,7 @@ class VehicleType:
             "initial_load": any(self.initial_loads),
             "profile": bool(self.profile),
             "beginning": bool(self.beginning),
+            "min_vehicles": self.min_vehicles > 0,
         }
         return frozenset(name for name, is_there in found.items() if is_there)
 
@@ -319,6 +324,16 @@ def _read_whole(value: Any, field: str) -> int:
     if int(value) > LARGEST_INTEGER:
         message = f"the {words} is above {LARGEST_INTEGER}, the largest possible number."
         raise InstanceError.about(field, message, "Leave it out if there is no limit, or use a larger unit.")
+    return int(value)
+
+
+def _read_least(value: Any, count: int | None) -> int:
+    if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < 0:
+        message = f"the least number of vehicles {show_number(value)} is not a whole number of 0 or more."
+        raise InstanceError.about("min_vehicles", message, "Give one, or leave it out.")
+    if count is not None and int(value) > count:
+        message = f"at least {show_number(value)} vehicles must be used, but there are only {count}."
+        raise InstanceError.about("min_vehicles", message, "Give more vehicles, or a smaller number.")
     return int(value)
 
 

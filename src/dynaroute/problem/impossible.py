@@ -14,6 +14,7 @@ from dynaroute.base.display import show_list, show_text
 from dynaroute.base.errors import InstanceError
 from dynaroute.base.stopping import OutOfTimeError
 from dynaroute.problem.assigning import DepotLegs, can_serve_alone, measure_depot_legs
+from dynaroute.problem.checks.alternatives import find_unserved, take_largest
 from dynaroute.problem.fleet import TOLERANCE, AlikeTypes, VehicleType
 from dynaroute.problem.instance import Instance
 from dynaroute.problem.timetable import earliest_departure, latest_end
@@ -43,6 +44,7 @@ def refuse_impossible(instance: Instance, is_time_up: Callable[[], bool] = lambd
         return
     if instance.rules:  # with more rules, only a search can tell the rest
         _refuse_forbidden_customers(instance)
+        _refuse_many_vehicles(instance)
         return
     if instance.has_times:
         instance.require_times()
@@ -70,11 +72,9 @@ def _refuse_forbidden_customers(instance: Instance) -> None:
     """Raise if no vehicle may serve a customer who must be served."""
     if instance.allowed is None:
         return
-    lost = (
-        ~instance.allowed.any(axis=1)
-        if instance.optional is None
-        else ~instance.allowed.any(axis=1) & ~instance.optional
-    )
+    is_needed = np.ones(instance.size + 1, dtype=bool) if instance.optional is None else ~instance.optional
+    is_able = take_largest(instance.allowed.any(axis=1), instance.one_of)
+    lost = ~is_able & take_largest(is_needed, instance.one_of)
     if not lost.any():
         return
     customer = int(np.argmax(lost))
@@ -86,6 +86,20 @@ def _refuse_forbidden_customers(instance: Instance) -> None:
         "Give a vehicle what it needs, or leave the customer out.",
         customer,
     )
+
+
+def _refuse_many_vehicles(instance: Instance) -> None:
+    """Raise if more vehicles must be used than there is work for."""
+    least = sum(kind.min_vehicles for kind in instance.fleet)
+    orders = len(find_unserved(instance.size, instance.one_of, ()))
+    if instance.is_pickup is not None:
+        orders = min(orders, instance.size - int(instance.is_pickup.sum()))
+    if least > orders:
+        raise InstanceError.about(
+            "min_vehicles",
+            f"at least {least} vehicles must be used, but there is work for {orders} at most.",
+            "Ask for fewer vehicles.",
+        )
 
 
 # The fleet as a whole

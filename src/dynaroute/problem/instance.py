@@ -16,6 +16,7 @@ from dynaroute.base.display import LONGEST_ITEM, show_text
 from dynaroute.base.errors import InstanceError
 from dynaroute.base.limits import memory_for_all_legs, require_memory
 from dynaroute.base.vocabulary import Backhauls, Language, Metric, Rounding
+from dynaroute.problem.checks.alternatives import refuse_split_shipments
 from dynaroute.problem.checks.customers import (
     find_optional,
     find_pickups,
@@ -61,10 +62,10 @@ from dynaroute.problem.checks.fields import (
 from dynaroute.problem.details import Details
 from dynaroute.problem.fleet import AlikeTypes, VehicleType, merge_alike
 from dynaroute.problem.lengths import great_circle, round_lengths, straight_line
-from dynaroute.problem.profiles import Profile, read_profiles
+from dynaroute.problem.profiles import Profile, Speeds, read_profiles
 from dynaroute.problem.sketch import Sketch, draw_sketch
 from dynaroute.problem.times import format_clock, format_duration
-from dynaroute.problem.working_day import DEPOT, Balance, Place, read_places
+from dynaroute.problem.working_day import DEPOT, Balance, Place, read_amount, read_places
 
 __all__ = ["LARGEST_INTEGER", "Instance"]
 
@@ -82,6 +83,7 @@ _COMPARED = (
     "balance",
     "profiles",
     "buffer",
+    "compactness",
 )
 _WISHES = ("pickups", "partners", "max_ride", "prizes", "priorities", "late_costs", "release", "usual_vehicles", "lifo")
 _RELAXING = ("reload", "shipments", "one_of")  # with these a vehicle may serve more than it holds, or need not
@@ -163,7 +165,7 @@ class Instance:
         For each node the names of vehicle types that alone may serve it, if any, and of those that may not.
     same_vehicle, one_of, not_together
         For each node a label: equal ones are on the same route; alternatives of which one is served; on different
-        routes. Empty for none.
+        routes. Empty for none. Both stops of a shipment have the same label of alternatives.
     locked
         Pairs of customers of whom the second follows directly after the first, on the same route.
     usual_vehicles
@@ -180,6 +182,9 @@ class Instance:
         The language of the file, for drivers' sheets; comparisons ignore it.
     buffer
         Seconds before the end of a customer's window after which service no longer begins.
+    compactness
+        Price of each unit of distance of a stop from the centre of its route: of the customers there, the one from whom
+        the distances to all others add up to the least.
     lifo
         (n + 1,) for a shipment's pickup whether what was loaded after it, and is lifo too, leaves before it does.
 
@@ -230,6 +235,7 @@ class Instance:
     language: Language = "en"
     buffer: float = 0.0
     lifo: NDArray[np.bool_] | None = None
+    compactness: float = 0.0
 
     def __post_init__(self) -> None:
         refuse_unknown_choice(self.rounding, get_args(Rounding), "rounding")
@@ -346,6 +352,7 @@ class Instance:
         for field in _LABELS:
             labels = getattr(self, field)
             self._set(field, None if labels is None else read_labels(labels, count, field))
+        refuse_split_shipments(self.one_of, self.partners)
         self._set_what_was_before(count)
         self._set("buffer", read_buffer(self.buffer, self.windows))
         lifo = None if self.lifo is None else read_lifo(self.lifo, self.is_pickup, count)
@@ -361,6 +368,7 @@ class Instance:
         self._set("usual_vehicles", None if usual is None else freeze(usual))
         self._set("change_cost", read_change_cost(self.change_cost))
         self._set("balance", read_balance(self.balance))
+        self._set("compactness", read_amount(self.compactness, "compactness"))
 
     def _set(self, field: str, value: object) -> None:
         object.__setattr__(self, field, value)  # the class is frozen, but its constructor may still set fields
@@ -378,16 +386,17 @@ class Instance:
     @property
     def minimum_routes(self) -> int:
         """Lower bound on the number of routes: the fewest vehicles, largest first, that hold all demand."""
+        least = max(1, sum(vehicle.min_vehicles for vehicle in self.vehicles or ()))
         if self.optional is not None or not self.rules.isdisjoint(_RELAXING):
-            return 1
+            return least
         demand, routes = int(self.demands.reshape(len(self.demands), -1)[:, 0].sum()), 0
         for vehicle in sorted(self.vehicles or (), key=lambda vehicle: -vehicle.capacities[0]):
             capacity = vehicle.capacities[0]
             needed = -(-demand // capacity)
             if vehicle.count is None or needed <= vehicle.count:
-                return max(1, routes + needed)
+                return max(least, routes + needed)
             demand, routes = demand - vehicle.count * capacity, routes + vehicle.count
-        return max(1, routes + -(-demand // self.capacity))
+        return max(least, routes + -(-demand // self.capacity))
 
     @cached_property
     def fleet(self) -> tuple[VehicleType, ...]:
@@ -417,6 +426,8 @@ class Instance:
             "balance": self.balance is not None,
             "buffer": self.buffer > 0 and self.windows is not None,
             "lifo": self.lifo is not None,
+            "compactness": self.compactness > 0,
+            "speed_by_hour": any(self.speeds_of(kind.profile) is not None for kind in self.vehicles or ()),
             "usual_vehicles": self.prices_changes,
         }
         if self.partners is not None and self.pickups is not None:
@@ -431,7 +442,12 @@ class Instance:
     def is_priced(self) -> bool:
         """Whether the cost is money: there is a price of a vehicle, of lateness or of a customer left out."""
         is_priced = self.prizes is not None or self.late_costs is not None or self.balance is not None
-        return is_priced or self.prices_changes or any(vehicle.is_priced for vehicle in self.vehicles or ())
+        return (
+            is_priced
+            or self.compactness > 0
+            or self.prices_changes
+            or any(vehicle.is_priced for vehicle in self.vehicles or ())
+        )
 
     @property
     def prices_changes(self) -> bool:
@@ -500,9 +516,10 @@ class Instance:
 
     @cached_property
     def alike_types(self) -> tuple[AlikeTypes, ...]:
-        """The vehicle types, those that differ only in name and number as one."""
+        """The vehicle types, those that differ only in name and number as one, unless a least number is used."""
         allowed = np.ones((1, len(self.fleet)), dtype=bool) if self.allowed is None else self.allowed
         used = set(self.usual_vehicles.tolist()) if self.usual_vehicles is not None and self.prices_changes else set()
+        used |= {index for index, kind in enumerate(self.fleet) if kind.min_vehicles > 0}
         usual = (index if index in used else -1 for index in range(len(self.fleet)))
         return merge_alike(self.fleet, list(zip(map(np.ndarray.tobytes, allowed.T), usual, strict=True)))
 
@@ -673,6 +690,17 @@ class Instance:
             return np.asarray(durations[start, end], dtype=np.float64)
         assert self.speed is not None  # checked by require_times
         return np.asarray(self.leg_lengths(origins, destinations, profile) / self.speed, dtype=np.float64)
+
+    def speeds_of(self, profile: str) -> Speeds | None:
+        """How the speed of a vehicle's profile depends on the hour; None if it does not.
+
+        Parameters
+        ----------
+        profile
+            That of a vehicle type.
+        """
+        own = next((each.speed_by_hour for each in self.profiles if each.name == profile), ())
+        return Speeds(own) if own else None
 
     def require_times(self) -> None:
         """Raise unless travel times are known."""

@@ -35,7 +35,7 @@ _Route = Sequence[int]
 
 
 def judge_fleet(instance: Instance, types: Sequence[int], names: Sequence[str] | None = None) -> Iterator[Violation]:
-    """Find vehicle types that are unknown or used too often; `names` are those in the solution, if any."""
+    """Find vehicle types that are unknown, or used too often or too rarely; `names` are the solution's."""
     fleet = instance.fleet
     for number, index in enumerate(types, start=1):
         if not 0 <= index < len(fleet):
@@ -46,7 +46,13 @@ def judge_fleet(instance: Instance, types: Sequence[int], names: Sequence[str] |
         if kind.beginning and index not in types:
             message = f"{kind.name or f'The vehicle of type {index + 1}'} has begun its route, but drives none."
             yield Violation("frozen", message, None, next(iter(kind.beginning)) or None)
-    for index, used in sorted(Counter(types).items()):
+    numbers = Counter(types)
+    for index, kind in enumerate(fleet):
+        if numbers[index] < kind.min_vehicles:
+            called = kind.name or (f"type {index + 1}" if len(fleet) > 1 else "these vehicles")
+            message = f"Only {numbers[index]} of {called} drive, but at least {kind.min_vehicles} must be used."
+            yield Violation("fleet", message)
+    for index, used in sorted(numbers.items()):
         count = fleet[index].count if 0 <= index < len(fleet) else None
         if count is not None and used > count:
             called = fleet[index].name or (f"type {index + 1}" if len(fleet) > 1 else "these vehicles")

@@ -21,6 +21,7 @@ RULES: dict[str, str] = {
     "reload": "loading again",
     "initial_load": "a load at the start",
     "profile": "profiles of travel times",
+    "speed_by_hour": "speeds by the hour of the day",
     "shipments": "shipments from a pickup to a delivery",
     "max_ride": "a longest ride",
     "prizes": "customers with a prize",
@@ -35,8 +36,10 @@ RULES: dict[str, str] = {
     "buffer": "a buffer before the end of windows",
     "lifo": "shipments that leave in the reverse order",
     "balance": "balance of work",
+    "compactness": "compact routes",
     "beginning": "routes whose beginning is fixed",
     "locked": "legs that are fixed",
+    "min_vehicles": "a least number of vehicles",
     "usual_vehicles": "a price for another vehicle than before",
 }
 

@@ -17,6 +17,7 @@ import numpy as np
 from dynaroute.base.display import LONGEST_ITEM, show_text
 from dynaroute.base.errors import SolutionError
 from dynaroute.problem.assigning import assign_vehicles
+from dynaroute.problem.checks.alternatives import find_unserved
 from dynaroute.problem.driving import list_loads
 from dynaroute.problem.instance import Instance
 from dynaroute.problem.judge import choose_types, judge_costs, judge_fleet, judge_statements, judge_totals, price_all
@@ -177,7 +178,7 @@ class Solution:
         _refuse_unknown(nodes, instance.node_count - 1 if instance.rules else instance.size)
 
     def unserved(self, instance: Instance) -> list[int]:
-        """Customers on no route.
+        """Customers on no route; of alternatives the first, and only if none of them is served.
 
         Parameters
         ----------
@@ -185,7 +186,7 @@ class Solution:
             The instance these routes belong to.
         """
         served = {customer for route in self.routes for customer in route}
-        return [customer for customer in range(1, instance.size + 1) if customer not in served]
+        return find_unserved(instance.size, instance.one_of, served)
 
 
 def make_timetable(instance: Instance, solution: Solution) -> list[RouteSchedule]:

@@ -58,7 +58,7 @@ class Statements:
 
     def admits(self, kind: ViolationKind, route: int | None, customer: int | None) -> bool:
         """Whether the file states this violation itself."""
-        if kind == "missing" and customer in (self.unserved or ()):
+        if kind in ("missing", "group") and route is None and customer in (self.unserved or ()):
             return True
         return kind in OPEN_KINDS and (kind, route, customer) in self.violations
 

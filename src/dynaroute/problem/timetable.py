@@ -209,11 +209,33 @@ def price_routes(instance: Instance, routes: Sequence[_Route], kinds: Sequence[i
             price += balance.price(sum(0 < node <= instance.size for node in route))
         if balance is not None and balance.of == "load":
             price += balance.price(float(list_loads(instance, route, vehicle)[:, 0].max()) / instance.demand_scale)
+        if instance.compactness > 0:
+            price += instance.compactness * measure_spread(instance, route, vehicle)
         if instance.usual_vehicles is not None:
             usual = instance.usual_vehicles[[node for node in route if node <= instance.size]]
             price += instance.change_cost * int(((usual >= 0) & (usual != kind)).sum())
         prices.append(price)
     return prices
+
+
+def measure_spread(instance: Instance, route: _Route, vehicle: VehicleType) -> float:
+    """Add up the distances of a route's customers from its centre, the one of them from whom that is least.
+
+    Parameters
+    ----------
+    instance
+        The problem.
+    route
+        Customers, and places where the vehicle loads again, which do not count.
+    vehicle
+        The type that drives; its profile may have distances of its own.
+    """
+    stops = np.array([node for node in route if 0 < node <= instance.size], dtype=np.intp)
+    if len(stops) == 0:
+        return 0.0
+    lengths = instance.leg_lengths(stops[:, None], stops[None, :], vehicle.profile)
+    np.fill_diagonal(lengths, 0.0)
+    return float(lengths.sum(axis=1).min())
 
 
 def price_left_out(instance: Instance, routes: Sequence[_Route]) -> float:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynaroute.base.display import LONGEST_ITEM, count_of, show_text
+from dynaroute.problem.checks.alternatives import list_alternatives
 from dynaroute.problem.excess import measure_excess
 from dynaroute.problem.fleet import TOLERANCE, name_vehicles
 from dynaroute.problem.impossible import explain_alone
@@ -241,7 +242,7 @@ def explain_unserved(instance: Instance, solution: Solution, most: int | None = 
     if instance.rules and (instance.knows_times or not instance.has_times):
         trials = max(_FEWEST_TRIALS, _MOST_TRIALS // len(customers))
         return tuple(
-            Unserved(each, "; ".join(_try_everywhere(instance, solution, each, trials)[:_MOST_NAMED]))
+            Unserved(each, "; ".join(_try_alternatives(instance, solution, each, trials)[:_MOST_NAMED]))
             for each in customers
         )
     if instance.has_times and not instance.knows_times:
@@ -305,6 +306,21 @@ def _explain(instance: Instance, customer: int, candidates: Sequence[Candidate],
         return f"{everyone} {words[next(iter(counts))]}"
     parts = [f"{number} {'has' if number == 1 else 'have'} {words[lack]}" for lack, number in sorted(counts.items())]
     return f"of {total} vehicles, {', '.join(parts[:-1])} and {parts[-1]}"
+
+
+def _try_alternatives(instance: Instance, solution: Solution, customer: int, trials: int) -> tuple[str, ...]:
+    """Explain for each vehicle why it does not serve a customer, or any of several alternatives of an order."""
+    groups = list_alternatives(instance.one_of)
+    members = next((group for group in groups if customer in group), [customer])
+    if instance.is_pickup is not None and instance.partners is not None and len(members) > 1:
+        members = [node for node in members if instance.partners[node] == 0 or instance.is_pickup[node]]
+    if len(members) == 1:
+        return _try_everywhere(instance, solution, customer, trials)
+    return tuple(
+        f"{instance.called(member)}: {reason}"
+        for member in members
+        for reason in _try_everywhere(instance, solution, member, max(1, trials // len(members)))
+    )
 
 
 def _try_everywhere(instance: Instance, solution: Solution, customer: int, trials: int) -> tuple[str, ...]:

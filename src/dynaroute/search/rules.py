@@ -25,6 +25,7 @@ RulesCode = Literal[
 SEARCHED_RULES = frozenset(
     {
         "not_together",
+        "one_of",
         "same_vehicle",
         "release",
         "reload",
@@ -36,12 +37,14 @@ SEARCHED_RULES = frozenset(
         "balance",
         "beginning",
         "buffer",
+        "compactness",
         "costs",
         "dimensions",
         "initial_load",
         "locked",
         "max_driving",
         "max_ride",
+        "min_vehicles",
         "overtime",
         "pickups",
         "places",
@@ -51,6 +54,7 @@ SEARCHED_RULES = frozenset(
         "service_factor",
         "shipments",
         "skills",
+        "speed_by_hour",
         "speed_factor",
         "usual_vehicles",
         "windows",
@@ -68,6 +72,7 @@ def refuse_unsearched_rules(instance: Instance) -> None:
             remedy="Leave one of the three out.",
         )
     _refuse_combinations(instance)
+    _refuse_locked_alternatives(instance)
 
 
 def _refuse_combinations(instance: Instance) -> None:
@@ -85,6 +90,32 @@ def _refuse_combinations(instance: Instance) -> None:
         )
 
 
+def _refuse_locked_alternatives(instance: Instance) -> None:
+    labels = instance.one_of
+    if labels is not None and any(labels[node] for leg in instance.locked for node in leg):
+        raise UnsupportedError(
+            "the search cannot handle locked legs to alternatives yet.",
+            where=Where(field="locked"),
+            remedy="Lock other legs only, or leave the other alternatives out.",
+        )
+
+
+def count_matrices(instance: Instance) -> int:
+    """Count the matrices that the search holds at once: distances and durations, with rules for each kind of driver.
+
+    Parameters
+    ----------
+    instance
+        Its types of vehicles may have profiles, speeds and service times of their own.
+    """
+    if not instance.rules:
+        return 2
+    paces = {(kind.profile, kind.speed_factor, kind.service_factor, kind.loading) for kind in instance.fleet}
+    measured = {kind.profile for kind in instance.fleet}
+    spreads = len(paces) if instance.compactness > 0 else 0
+    return 2 * (len(paces) + len(measured)) + spreads
+
+
 def name_rules_code(instance: Instance) -> RulesCode:
     """The version of the machine code that the search needs for an instance with rules.
 
@@ -97,7 +128,7 @@ def name_rules_code(instance: Instance) -> RulesCode:
         return "rules with reloads" if instance.partners is None else "rules with shipments and reloads"
     if _needs_driving(instance):
         return "rules with driving" if instance.partners is None else "rules with shipments and driving"
-    if instance.optional is None:
+    if instance.optional is None and instance.rules.isdisjoint(("one_of", "min_vehicles")):
         return "rules" if instance.partners is None else "rules with shipments"
     return "rules with prizes" if instance.partners is None else "rules with shipments and prizes"
 
@@ -105,7 +136,19 @@ def name_rules_code(instance: Instance) -> RulesCode:
 def _needs_driving(instance: Instance) -> bool:
     """Whether routes must be driven stop by stop to know their times."""
     if not instance.rules.isdisjoint(
-        ("balance", "beginning", "breaks", "late_costs", "lifo", "locked", "max_ride", "release", "usual_vehicles")
+        (
+            "balance",
+            "beginning",
+            "breaks",
+            "compactness",
+            "late_costs",
+            "lifo",
+            "locked",
+            "max_ride",
+            "release",
+            "speed_by_hour",
+            "usual_vehicles",
+        )
     ):
         return True
     has_durations = any(kind.max_duration or kind.time_cost or kind.overtime for kind in instance.fleet)

@@ -22,7 +22,7 @@ from dynaroute.base.limits import (
 from dynaroute.base.machine import choose_device, count_cores
 from dynaroute.problem.instance import Instance
 from dynaroute.search.improvers import MachineCode, load_machine_code, needs_limits
-from dynaroute.search.rules import name_rules_code
+from dynaroute.search.rules import count_matrices, name_rules_code
 from dynaroute.solving.options import SolveOptions
 from dynaroute.solving.result import StartKind
 
@@ -226,7 +226,7 @@ def _refuse_too_large(instance: Instance, options: SolveOptions) -> None:
     if size < MOST_IN_PAIRS:
         return
     if not instance.is_plain:
-        require_memory(memory_for_limits(size))
+        require_memory(memory_for_limits(size, count_matrices(instance)))
         return
     if options.searches or options.improver == "local":
         require_memory(memory_for_search(size, is_measured))

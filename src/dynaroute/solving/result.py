@@ -12,7 +12,7 @@ from dynaroute.problem.driving import split_trips
 from dynaroute.problem.instance import Instance
 from dynaroute.problem.judging.route import Violation
 from dynaroute.problem.solution import Solution, check, make_timetable
-from dynaroute.problem.timetable import list_breaks
+from dynaroute.problem.timetable import list_breaks, measure_spread
 from dynaroute.problem.unserved import list_reasons
 from dynaroute.solving.options import Decoding, Improve, Limit
 
@@ -182,13 +182,22 @@ class Result:
 
         return Plan(self.instance, self.solution)
 
+    def _measure_spread(self) -> float:
+        """Measure how far a stop is from the centre of its route on average."""
+        instance, routes = self.instance, self.solution.routes
+        kinds = [instance.fleet[kind] for kind in self.solution.vehicle_types(instance)]
+        stops = sum(0 < node <= instance.size for route in routes for node in route)
+        spreads = (measure_spread(instance, route, kind) for route, kind in zip(routes, kinds, strict=True))
+        return sum(spreads) / max(stops, 1)
+
     def to_json(self) -> dict[str, Any]:
         """Return the keys of ``dynaroute solve --json`` and ``/v1/solve``; loads are in the user's unit.
 
         ``hours`` is null if travel times are unknown, and ``money`` without prices. ``left_out`` lists customers on no
         route, with a reason for each vehicle; ``breaks`` are a list per route, and ``trips`` a number per route.
         With vehicles or times there are also ``vehicles`` (each route's vehicle type, by name or by number from 0),
-        ``unserved`` and, if travel times are known, ``arrivals`` in seconds, one list per route.
+        ``unserved`` and, if travel times are known, ``arrivals`` in seconds, one list per route. With a price of
+        compact routes ``spread`` is the mean distance of a stop from the centre of its route.
         """
         instance, solution = self.instance, self.solution
         document: dict[str, Any] = {
@@ -214,6 +223,8 @@ class Result:
             return document
         document["vehicles"] = [instance.fleet[kind].name or kind for kind in solution.vehicle_types(instance)]
         document["unserved"] = self.unserved
+        if instance.compactness > 0:
+            document["spread"] = plain_number(round(self._measure_spread(), 9))
         if instance.knows_times:
             timetable = make_timetable(instance, solution)
             document["arrivals"] = [[plain_number(stop.arrival) for stop in times.stops] for times in timetable]

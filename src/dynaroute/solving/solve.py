@@ -229,7 +229,7 @@ def refuse_wrong_start(instance: Instance, start: Solution, number: int | None =
     waiting = start.statements.waiting
     called = instance.name or ("" if number is None else f"instance {number}")
     refuse_violations(
-        [found for found in violations if found.kind != "missing" or found.customer not in waiting],
+        [found for found in violations if not found.is_absence or found.customer not in waiting],
         f" for {called}" if called else "",
     )
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from rich_problems import RULE_MAKERS, draw_problem
 
-from dynaroute.base.errors import DynarouteError, UnsupportedError
+from dynaroute.base.errors import DynarouteError
 from dynaroute.formats import instance_from_json, instance_to_json
 from dynaroute.formats.json.instance import parse_json
 
@@ -22,6 +22,8 @@ DAY: dict[str, Any] = {"depot": {"x": 0, "y": 0}, "customers": [CUSTOMER, OTHER]
 HOME = {"id": "home", "x": 1, "y": 2, "window": ["06:00", "22:00"], "loading": "10 min"}
 STOP = {"x": 1, "y": 1}
 LONG_BREAK = {"duration": "45 min", "after_driving": "4h30"}
+SENT = {"demand": 0, "pickup": 2, "shipment": "s"}
+GOT = {"demand": 2, "shipment": "s"}
 DESK = {"id": "desk", "pickup": STOP, "delivery": STOP | {"id": "Anna"}, "demand": 3, "prize": 9, "max_ride": 60}
 
 GIVER = {"x": 1, "y": 1, "demand": 0, "pickup": 2, "shipment": "a"}
@@ -217,6 +219,9 @@ def test_an_optional_customer_has_the_lowest_priority() -> None:
         ),
         ("vehicles[0].beginning[1]", day(van={"beginning": ["1", "nobody"], "count": 1})),
         ("vehicles[0].beginning", day(van={"beginning": ["1"]})),
+        ("vehicles[0].min_vehicles", day(van={"min_vehicles": 1.5})),
+        ("vehicles[0].min_vehicles", day(van={"min_vehicles": -1})),
+        ("vehicles[0].min_vehicles", day(van={"min_vehicles": 3, "count": 2})),
         ("vehicles[0].beginning", day(van={"beginning": "1", "count": 1})),
         ("beginning", day(van={"beginning": ["1", 1], "count": 1})),
         ("locked[0][1]", day(locked=[["1", "nobody"]])),
@@ -228,12 +233,22 @@ def test_an_optional_customer_has_the_lowest_priority() -> None:
         ("buffer", day({"window": [0, 9]}, buffer=10)),
         ("customers[1].lifo", day({"lifo": True})),
         ("shipments[0].lifo", day(shipments=[{"pickup": STOP, "delivery": STOP, "lifo": "yes"}])),
+        ("compactness", day(compactness="very")),
+        ("compactness", day(compactness=-1)),
         ("balance", day(balance="hours")),
         ("balance.of", day(balance={"of": "wages", "weight": 1, "target": 1})),
         ("balance.target", day(balance={"of": "hours", "weight": 1, "target": "long"})),
         ("balance.weight", day(balance={"of": "stops", "target": 1})),
         ("balance.colour", day(balance={"of": "stops", "target": 1, "weight": 1, "colour": 1})),
         ("profiles.lorry.durations", day(profiles={"lorry": {"durations": [[0]]}})),
+        ("profiles.lorry.speed_by_hour", day(profiles={"lorry": {"speed_by_hour": [1, 1, 0.5]}})),
+        ("profiles.lorry.speed_by_hour", day(profiles={"lorry": {"speed_by_hour": [0] * 24}})),
+        ("profiles.lorry.speed_by_hour", day(profiles={"lorry": {"speed_by_hour": "slow"}})),
+        ("profiles.lorry.speed_by_hour[7]", day(profiles={"lorry": {"speed_by_hour": [1] * 7 + ["slow"] * 17}})),
+        (
+            "breaks",
+            day(van={"profile": "lorry", "breaks": [LONG_BREAK]}, profiles={"lorry": {"speed_by_hour": [2] * 24}}),
+        ),
         ("profiles.lorry.speed", day(profiles={"lorry": {"speed": 1}})),
         (
             "profiles.lorry.distances[1][0]",
@@ -249,6 +264,8 @@ def test_an_optional_customer_has_the_lowest_priority() -> None:
         ("shipments[0].pickup.demand", day(shipments=[DESK | {"pickup": STOP | {"demand": 2}}])),
         ("shipments[0].delivery.prize", day(shipments=[DESK | {"delivery": STOP | {"prize": 2}}])),
         ("shipments[0].delivery.shipment", day(shipments=[DESK | {"delivery": STOP | {"shipment": "a"}}])),
+        ("customers[1].one_of", day({"one_of": ["x"]})),
+        ("customers[0].one_of", day(customers=[CUSTOMER | SENT | {"one_of": "x"}, OTHER | GOT])),
         ("shipments[0].colour", day(shipments=[{"pickup": STOP, "delivery": STOP, "colour": "red"}])),
     ],
     ids=str,
@@ -258,16 +275,3 @@ def test_a_faulty_value_is_refused_by_its_path(path: str, document: dict[str, An
         instance_from_json(document)
     assert refusal.value.where.field == path
     assert refusal.value.remedy
-
-
-@pytest.mark.parametrize(
-    ("path", "document"),
-    [
-        ("compactness", day(compactness=2)),
-        ("vehicles[0].min_vehicles", day(van={"min_vehicles": 1})),
-    ],
-)
-def test_what_is_not_supported_yet_is_refused_by_name(path: str, document: dict[str, Any]) -> None:
-    with pytest.raises(UnsupportedError) as refusal:
-        instance_from_json(document)
-    assert refusal.value.where.field == path

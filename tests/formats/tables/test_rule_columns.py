@@ -107,6 +107,12 @@ def test_a_column_is_read_and_blank_cells_mean_none(
     assert any("those with a lower number first" in note for note in notes) == (field == "priorities")
 
 
+@pytest.mark.parametrize("heading", ["one of", "one_of", "Eine von", "une de", "uno de"])
+def test_alternatives_have_the_same_label(heading: str, tmp_path: Path) -> None:
+    assert read(tmp_path, heading, "Smith", "Smith").one_of == ("", "Smith", "Smith")
+    assert read(tmp_path, heading, "-", "").one_of is None
+
+
 def test_skills_are_separated_by_semicolons(tmp_path: Path) -> None:
     assert read(tmp_path, "skills", "lift; crane", "").skills == (
         frozenset(),

@@ -145,6 +145,7 @@ CASES: dict[str, tuple[Instance, list[tuple[int, ...]], list[tuple[int, ...]], s
         [(1, 2), (3,)],
         "late",
     ),
+    "a least number of vehicles": (line(van(min_vehicles=2)), [(1,), (2, 3)], [(1, 2, 3)], "fleet"),
     "a beginning": (line(van(beginning=(2, 1), count=1)), [(2, 1, 3)], [(2, 3, 1)], "frozen"),
     "a beginning of another route": (
         line((VehicleType(9, "a", count=1), VehicleType(9, "b", count=1, beginning=(3,)))),
@@ -265,6 +266,12 @@ def test_each_vehicle_drives_the_legs_of_its_profile() -> None:
     wrong = check(instance, Solution(((1, 2, 3),), vehicles=(1,)))
     assert wrong == []
     assert [found.kind for found in check(instance, Solution(((3,), (1, 2)), vehicles=(0, 0)))] == []
+
+
+def test_far_from_the_centre_of_a_route_costs_more() -> None:
+    instance = line(compactness=0.5)
+    assert Solution(((1, 2, 3),)).cost(instance) == 60 + 0.5 * (10 + 10)
+    assert Solution(((1, 3), (2,))).cost(instance) == 100 + 0.5 * 20
 
 
 def test_lateness_at_a_price_costs_by_the_second() -> None:

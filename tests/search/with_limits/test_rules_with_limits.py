@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any, get_args
 
@@ -21,7 +22,7 @@ from dynaroute.base.stopping import Stopping
 from dynaroute.problem.fleet import VehicleType
 from dynaroute.problem.instance import Instance
 from dynaroute.problem.solution import check
-from dynaroute.search.rules import SEARCHED_RULES, RulesCode, name_rules_code, refuse_unsearched_rules
+from dynaroute.search.rules import SEARCHED_RULES, RulesCode, count_matrices, name_rules_code, refuse_unsearched_rules
 from dynaroute.search.with_limits.problem import read_problem
 from dynaroute.search.with_limits.search import make_tiny_instance, search_with_limits
 
@@ -44,6 +45,13 @@ def find_faults(first: int, last: int) -> tuple[list[object], list[object]]:
     broken: list[object] = [each for each in found if each["violations"] or float(str(each["excess"])) < -1e-7]
     worse: list[object] = [each for each in found if float(str(each["excess"])) > 1e-7]
     return broken, worse
+
+
+def test_rules_change_nothing_where_they_say_the_same_as_none() -> None:
+    compared = {name: (cost, known) for name, cost, known in run_in_plain_python("reductions.py")}
+    assert {name: cost for name, (cost, _) in compared.items()} == pytest.approx(
+        {name: known for name, (_, known) in compared.items()}
+    )
 
 
 def test_plans_keep_any_combination_of_rules_and_are_the_best_of_all() -> None:
@@ -144,3 +152,26 @@ def test_rules_that_are_searched_are_known() -> None:
     from dynaroute.problem.rules import RULES
 
     assert set(RULES) >= SEARCHED_RULES
+
+
+def test_without_time_every_order_has_a_vehicle_of_its_own() -> None:
+    instance = Instance(
+        np.array([[0.0, 0.0], [1.0, 0.0], [2.0, 0.0], [3.0, 0.0], [4.0, 0.0], [5.0, 0.0]]),
+        np.array([0, 0, 2, 1, 1, 1]),
+        2,
+        pickups=np.array([0, 2, 0, 0, 0, 0]),
+        partners=np.array([0, 2, 1, 0, 0, 0]),
+        one_of=("", "", "", "x", "x", ""),
+        vehicles=(VehicleType(2, "a", count=2), VehicleType(2, "b", min_vehicles=1)),
+    )
+    outcome = search_with_limits(instance, None, Stopping(deadline=time.perf_counter() - 1))
+    assert check(instance, outcome.solution) == []
+    assert sorted(outcome.solution.routes) == [(1, 2), (3,), (5,)]
+
+
+@pytest.mark.parametrize(("compactness", "matrices"), [(0.0, 8), (1.0, 11)])
+def test_matrices_of_all_kinds_of_drivers_are_counted(compactness: float, matrices: int) -> None:
+    fleet = tuple(VehicleType(2, name, speed_factor=len(name)) for name in ("a", "bb", "ccc", "ddd"))
+    instance = Instance(np.zeros((2, 2)), np.array([0, 1]), 2, vehicles=fleet, compactness=compactness)
+    assert count_matrices(instance) == matrices
+    assert count_matrices(Instance(np.zeros((2, 2)), np.array([0, 1]), 2)) == 2

@@ -78,7 +78,7 @@ def test_a_plain_problem_has_no_vehicles(client: httpx.Client) -> None:
     [
         ({"speed": None}, "speed"),
         ({"vehicles": [{"name": "van"}]}, "vehicles[0].capacity"),
-        ({"vehicles": [{"capacity": 9, "min_vehicles": 2}]}, "vehicles[0].min_vehicles"),
+        ({"vehicles": [{"capacity": 9, "count": 1, "min_vehicles": 2}]}, "vehicles[0].min_vehicles"),
         ({"vehicles": [{"capacity": 5, "count": 1}]}, "vehicles"),
         ({"durations": [[0, 1], [1, 0]]}, "durations"),
         ({"version": 4}, "version"),

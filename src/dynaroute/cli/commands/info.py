@@ -240,6 +240,7 @@ def _describe_rules(instance: Instance, kind: VehicleType) -> list[str]:
     """Prices, breaks, reloads and skills of a type in words."""
     per_distance = kind.distance_cost * (1000 if instance.unit == "m" else 1)
     return [
+        f"at least {kind.min_vehicles} used" if kind.min_vehicles else "",
         f"{kind.fixed_cost:g} each" if kind.fixed_cost else "",
         f"{per_distance:g} per {'km' if instance.unit == 'm' else 'unit of distance'}" if kind.is_priced else "",
         f"{3600 * kind.time_cost:g} per hour" if kind.time_cost else "",

@@ -250,7 +250,7 @@ def _describe_violations(result: Result) -> list[str]:
     reasons = {found.customer: found.reason for found in unserved}
     return [
         f"{violation.message.removesuffix('.')}: {reasons[violation.customer]}."
-        if violation.kind == "missing" and violation.customer in reasons
+        if violation.is_absence and violation.customer in reasons
         else violation.message
         for violation in first
     ]

@@ -20,7 +20,7 @@ from dynaroute.formats.fleet_options import VehicleList
 from dynaroute.formats.json.document import read_number, require, require_list, require_object
 from dynaroute.formats.json.frozen import frozen_to_json
 from dynaroute.formats.json.requests import refuse_keys
-from dynaroute.formats.json.rules import AIMS, amount_to_json, read_amounts, refuse_aims, write_json_rules
+from dynaroute.formats.json.rules import amount_to_json, read_amounts, write_json_rules
 from dynaroute.formats.json.times import read_seconds, read_window
 from dynaroute.formats.json.vehicle_rules import VEHICLE_RULE_KEYS, read_vehicle_rules, vehicle_rules_to_json
 from dynaroute.formats.numbers import refuse_unmeasurable
@@ -73,9 +73,7 @@ def read_json_vehicles(
     items = [require_object(item, f"vehicles[{index}]") for index, item in enumerate(require_list(value, "vehicles"))]
     if not items:
         raise InstanceError.about("vehicles", "there is no vehicle.", "Give at least one type.")
-    for index, item in enumerate(items):
-        refuse_aims(item, "vehicles", f"vehicles[{index}]")
-    refuse_keys(items, _VEHICLE_KEYS | AIMS["vehicles"], "vehicles", lambda index: f"vehicles[{index}]")
+    refuse_keys(items, _VEHICLE_KEYS, "vehicles", lambda index: f"vehicles[{index}]")
     capacities = [_read_capacity(item, f"vehicles[{index}]", dimensions) for index, item in enumerate(items)]
     loads = [
         [Decimal(0)] * len(held)
@@ -248,7 +246,7 @@ def _read_vehicle(
 ) -> VehicleType:
     path = f"vehicles[{index}]"
     given: dict[str, Any] = {"capacity": capacities, "name": _read_name(item.get("name"), f"{path}.name"), **rules}
-    for key in ("count", "max_stops", "max_trips"):
+    for key in ("count", "max_stops", "max_trips", "min_vehicles"):
         if item.get(key) is not None:
             given[key] = _read_whole(item[key], f"{path}.{key}")
     if item.get("max_duration") is not None:

@@ -61,7 +61,6 @@ from dynaroute.formats.json.nodes import (
 )
 from dynaroute.formats.json.requests import refuse_keys
 from dynaroute.formats.json.rules import (
-    AIMS,
     LoadAmounts,
     amount_to_json,
     expand_shipments,
@@ -69,7 +68,6 @@ from dynaroute.formats.json.rules import (
     read_dimensions,
     read_places,
     read_wishes,
-    refuse_aims,
     refuse_stray_rides,
     scale_amounts,
     uses_rules,
@@ -99,6 +97,7 @@ _KEYS = frozenset(
         "locked",
         "change_cost",
         "balance",
+        "compactness",
         "buffer",
         "profiles",
         "unit",
@@ -255,8 +254,7 @@ def _read_instance(data: object, default_name: str) -> Instance:
     given = require_object(data, "")
     _refuse_solution(given)
     read_json_version(given.get("version"))
-    refuse_aims(given, "problem", "")
-    refuse_keys([given], _KEYS | AIMS["problem"], "problem", lambda _: "")
+    refuse_keys([given], _KEYS, "problem", lambda _: "")
     document, place_shipments = expand_shipments(given)
     with placed(place_shipments):
         nodes = read_nodes(document)
@@ -308,7 +306,7 @@ def _build_instance(
             depot_name=depot,
             prizes=wishes.get("prizes"),
             priorities=wishes.get("priorities"),
-            **read_shape(document, count),
+            **read_shape(document, count, metres),
         )
         instance = instance if vehicles is None else use_vehicles(instance, vehicles)
         wishes |= read_frozen(document, nodes, paths, instance.fleet, stops)

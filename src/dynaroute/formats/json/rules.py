@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynaroute.base.decimals import plain_number, scale_to_integers
-from dynaroute.base.errors import FormatError, InstanceError, UnsupportedError, Where, placed
+from dynaroute.base.errors import FormatError, InstanceError, Where, placed
 from dynaroute.formats.json.document import join_path, read_number, require, require_list, require_object
 from dynaroute.formats.json.times import read_seconds, read_window
 from dynaroute.formats.numbers import refuse_unmeasurable
@@ -32,21 +32,9 @@ _TIMES = {"release": ("release", 0.0), "max_ride": ("max_ride", math.inf)}
 RULE_KEYS = frozenset(
     {"pickup", "shipment", "optional", "windows", "usual_vehicle", "lifo", *_WORDS, *_LABELS, *_NUMBERS, *_TIMES}
 )
-SHIPMENT_KEYS = frozenset({"id", "pickup", "delivery", "demand", "prize", "priority", "max_ride", "lifo"})
+SHIPMENT_KEYS = frozenset({"id", "pickup", "delivery", "demand", "prize", "priority", "max_ride", "lifo", "one_of"})
 _OF_SHIPMENTS = (SHIPMENT_KEYS | {"shipment"}) - {"id"}  # which would not be asked of a single stop
 _PLACE_KEYS = frozenset({"id", "name", "x", "y", "lat", "lon", "window", "loading"})
-AIMS: dict[str, frozenset[str]] = {  # what is understood, but not planned yet
-    "problem": frozenset({"compactness"}),
-    "vehicles": frozenset({"min_vehicles"}),
-}
-
-
-def refuse_aims(item: Mapping[str, object], owner: str, path: str) -> None:
-    """Raise if an object asks for something that is understood, but not planned yet."""
-    for key in sorted(AIMS[owner] & item.keys()):
-        if item[key] not in (None, False, 0, "", [], {}):
-            where = Where(field=join_path(path, key))
-            raise UnsupportedError(f"{key} is not supported yet.", where=where, names=(key,), remedy="Leave it out.")
 
 
 # Shipments
@@ -74,8 +62,8 @@ def expand_shipments(document: Mapping[str, object]) -> tuple[Mapping[str, objec
             stop |= {"shipment": label, "id": stop.get("id") or f"{label} {key}", "demand": 0}
             amount = "pickup" if key == "pickup" else "demand"
             stop[amount] = shipment.get("demand", 0)
-            for name in ("priority", "prize", "max_ride", "lifo"):
-                if shipment.get(name) is not None and (key == "pickup" or name == "priority"):
+            for name in ("priority", "prize", "max_ride", "lifo", "one_of"):
+                if shipment.get(name) is not None and (key == "pickup" or name in ("priority", "one_of")):
                     stop[name] = shipment[name]
             if key == "delivery" and shipment.get("prize") is not None:
                 stop["prize"] = 0  # the pickup's counts for both
@@ -88,7 +76,7 @@ def expand_shipments(document: Mapping[str, object]) -> tuple[Mapping[str, objec
                 shipment = f"shipments[{number // 2}]"
                 after = f"{shipment}.{('pickup', 'delivery')[number % 2]}"
                 rest = where.field.removeprefix(before)
-                in_shipment = rest in (".demand", ".pickup", ".prize", ".priority", ".max_ride", ".lifo")
+                in_shipment = rest in (".demand", ".pickup", ".prize", ".priority", ".max_ride", ".lifo", ".one_of")
                 of_both = shipment + rest.replace("pickup", "demand")
                 return replace(where, field=of_both if in_shipment else after + rest)
         return where

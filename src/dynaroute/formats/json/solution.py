@@ -45,6 +45,7 @@ _KEYS = frozenset(
         "left_out",
         "breaks",
         "trips",
+        "spread",
     }
 )
 

@@ -29,6 +29,7 @@ VEHICLE_RULE_KEYS = frozenset(
         "breaks",
         "reload",
         "max_trips",
+        "min_vehicles",
         "skills",
         "initial_load",
         "beginning",
@@ -132,7 +133,7 @@ def vehicle_rules_to_json(vehicle: VehicleType, metres: float) -> dict[str, obje
     """Convert the rules of a vehicle type to plain data."""
     usual, document = VehicleType(vehicle.capacity), dict[str, object]()
     units = {"distance_cost": metres, "time_cost": PER_HOUR}
-    for key in (*_AMOUNTS, *_TIMES, "max_trips"):
+    for key in (*_AMOUNTS, *_TIMES, "max_trips", "min_vehicles"):
         value = getattr(vehicle, key)
         if value != getattr(usual, key):
             document[key] = plain_number(round(value * units[key], 9) if key in units else value)

@@ -31,6 +31,7 @@ ROLES_OF_FIELDS = {
     "not_together": "not_together",
     "partners": "shipment",
     "max_ride": "max_ride",
+    "one_of": "one_of",
 }
 _PER_HOUR = 3600.0
 _COMMA = re.compile(r"[0-9]+,[0-9]{1,2}")
@@ -68,7 +69,7 @@ def read_wishes(table: Table, source: str) -> dict[str, Any]:
     for role, field in (("skills", "skills"), ("vehicles", "vehicles_allowed"), ("not_vehicles", "vehicles_forbidden")):
         if (column := columns.get(role)) is not None:
             fields[field] = (frozenset(), *(read_skills(table.entry(row, column)) for row in table.rows[1:]))
-    for role in ("same_vehicle", "not_together"):
+    for role in ("same_vehicle", "not_together", "one_of"):
         if (column := columns.get(role)) is not None:
             entries = [table.entry(row, column) for row in table.rows[1:]]
             fields[role] = ("", *("" if _is_empty(entry) else tidy(entry.text) for entry in entries))

@@ -58,7 +58,7 @@ def parse_vehicles(grid: Grid, source: str, ignored: Ignored = NOTHING_IGNORED) 
                 f"the column capacity is missing; found {show_list([name for name in header.headings if name])}.",
                 where=Where(line=header.line, field="capacity"),
                 remedy="One row must name the columns: capacity, and optionally name, count, max_duration, "
-                "max_distance, shift, max_stops, end, fixed cost, cost per km, cost per hour and skills.",
+                "max_distance, shift, max_stops, end, fixed cost, cost per km, cost per hour, min vehicles and skills.",
             )
         table = sort_rows(grid, header, ("capacity",), source)
         if not table.rows:
@@ -121,6 +121,7 @@ def _read_type(table: Table, row: Row, capacity: int) -> VehicleType:
             max_distance=None if distance is None else _read_length(*distance),
             shift=_read_shift(cells),
             max_stops=read_whole("max_stops"),
+            min_vehicles=read_whole("min_vehicles") or 0,
             start=(start := one_line(cells["depot"][0].text) if "depot" in cells else DEPOT),
             end="open" if "end" in cells and _read_end(cells["end"][0]) == "open" else start,
             **read_costs(cells),

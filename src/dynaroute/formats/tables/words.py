@@ -253,6 +253,7 @@ STOPS = Vocabulary(
         "not_together": ("not together / nicht zusammen / pas ensemble / no juntos", "", ""),
         "shipment": ("shipment, shipment id / sendung, sendungsnummer / envoi / envío", "", ""),
         "max_ride": ("max ride, longest ride / längste fahrt / trajet le plus long / trayecto más largo", "", ""),
+        "one_of": ("one of / eine von, eines von / une de, un de / una de, uno de", "", ""),
     }
 )
 
@@ -327,6 +328,12 @@ VEHICLES = Vocabulary(
             "max stops, most stops",
             "maximum stops, stops, stop limit / maximale stopps, max stopps, stopps, höchstens stopps"
             "/ arrêts max, arrêts maximum / paradas máximas, paradas max",
+            "",
+        ),
+        "min_vehicles": (
+            "min vehicles, least vehicles / mindestens fahrzeuge, mindestanzahl fahrzeuge / véhicules minimum,"
+            " véhicules min / vehículos mínimos, vehículos min",
+            "",
             "",
         ),
         "end": (

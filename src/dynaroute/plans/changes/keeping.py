@@ -194,7 +194,14 @@ def hold(instance: Instance, start: Solution, routes: Collection[int], stops: Co
 def _take_vehicles(instance: Instance, used: Counter[int]) -> tuple[tuple[VehicleType, ...], tuple[int, ...]]:
     """Return the remaining vehicle types, and their indices among all."""
     left = [
-        (kind if kind.count is None else replace(kind, count=kind.count - used[index]), index)
+        (
+            replace(
+                kind,
+                count=None if kind.count is None else kind.count - used[index],
+                min_vehicles=max(0, kind.min_vehicles - used[index]),
+            ),
+            index,
+        )
         for index, kind in enumerate(instance.fleet)
         if kind.count is None or kind.count > used[index]
     ]

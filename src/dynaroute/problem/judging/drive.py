@@ -14,7 +14,14 @@ from typing import NamedTuple
 
 from dynaroute.problem.fleet import TOLERANCE, VehicleType
 from dynaroute.problem.instance import Instance
-from dynaroute.problem.judging.legs import list_windows, seconds_of_leg, seconds_of_stop
+from dynaroute.problem.judging.legs import (
+    arrive_after,
+    find_hours,
+    leave_for,
+    list_windows,
+    seconds_of_leg,
+    seconds_of_stop,
+)
 from dynaroute.problem.working_day import Break
 
 
@@ -77,16 +84,17 @@ class _Rest(NamedTuple):
 def drive_route(instance: Instance, route: Sequence[int], vehicle: VehicleType) -> Drive:
     """Find the times of a route; of all places for breaks, those that make it least late, long and dear."""
     visits, way_back = _list_visits(instance, route, vehicle)
+    hours = find_hours(instance, vehicle)
     opening = max(_opening(instance, vehicle), _find_release(instance, route, -1))
     if not vehicle.breaks:
-        return _drive(instance, route, visits, way_back, opening, has_breaks=True)
+        return _drive(instance, route, visits, way_back, opening, hours, has_breaks=True)
     found: list[Drive] = []
-    for rests, not_before in _list_rests(visits, way_back, vehicle.breaks, opening):
+    for rests, not_before in _list_rests(visits, way_back, vehicle.breaks, opening, hours):
         events = _insert_rests(visits, rests)
-        drive = _drive(instance, route, events, way_back, max(opening, not_before), has_breaks=True)
+        drive = _drive(instance, route, events, way_back, max(opening, not_before), hours, has_breaks=True)
         if _are_breaks_right(vehicle.breaks, events, rests, drive, max(opening, not_before)):
             found.append(drive)
-    missed = _drive(instance, route, visits, way_back, opening, has_breaks=False)
+    missed = _drive(instance, route, visits, way_back, opening, hours, has_breaks=False)
     best = min(found, key=lambda drive: _rank(instance, route, vehicle, drive), default=missed)
     if _rank(instance, route, vehicle, best)[0] > 0 and _rank(instance, route, vehicle, missed)[0] == 0:
         return missed  # only the break is in the way
@@ -138,17 +146,18 @@ def _drive(
     events: Sequence[_Event],
     way_back: float,
     opening: float,
+    hours: Sequence[float],
     *,
     has_breaks: bool,
 ) -> Drive:
     """Drive a sequence of stops and breaks."""
-    begins, end = _begin_all(events, way_back, opening)
+    begins, end, _ = _begin_all(events, way_back, opening, hours)
     late = [max(0.0, begin - event.windows[-1][1]) for event, begin in zip(events, begins, strict=True)]
-    latest = end - way_back
+    latest = leave_for(end, way_back, hours)
     for event, begin in zip(reversed(events), reversed(begins), strict=True):
         latest -= event.seconds
         inside = [min(latest, closes) for opens, closes in event.windows if opens <= latest]
-        latest = max([begin, *inside]) - event.leg
+        latest = leave_for(max([begin, *inside]), event.leg, hours)
     lateness = [seconds for event, seconds in zip(events, late, strict=True) if event.stop >= 0]
     if any(seconds > TOLERANCE for event, seconds in zip(events, late, strict=True) if event.stop < 0):
         has_breaks = False
@@ -159,22 +168,27 @@ def _drive(
         if instance.late_costs is not None
     )
     starts = tuple(begin for event, begin in zip(events, begins, strict=True) if event.stop >= 0)
-    driving = math.fsum([*(event.leg for event in events), way_back])
     departure = max(opening, latest)
-    rides = tuple(_measure_rides(instance, route, events, _begin_all(events, way_back, departure)[0]))
+    late_begins, _, driving = _begin_all(events, way_back, departure, hours)
+    rides = tuple(_measure_rides(instance, route, events, late_begins))
     return Drive(starts, tuple(lateness), departure, end, driving, cost, has_breaks, rides)
 
 
-def _begin_all(events: Sequence[_Event], way_back: float, departure: float) -> tuple[list[float], float]:
-    """Begin stops and breaks as early as possible after a departure; returns when, and the end."""
-    clock, begins = departure, []
+def _begin_all(
+    events: Sequence[_Event], way_back: float, departure: float, hours: Sequence[float]
+) -> tuple[list[float], float, float]:
+    """Begin stops and breaks as early as possible after a departure; returns when, the end, and the driving."""
+    clock, begins, driven = departure, [], []
     for event in events:
-        clock += event.leg
+        arrival = arrive_after(clock, event.leg, hours)
+        driven.append(arrival - clock if hours else event.leg)
+        clock = arrival
         begins.append(
             next((max(clock, opens) for opens, closes in event.windows if clock <= closes + TOLERANCE), clock)
         )
         clock = begins[-1] + event.seconds
-    return begins, clock + way_back
+    end = arrive_after(clock, way_back, hours)
+    return begins, end, math.fsum([*driven, end - clock if hours else way_back])
 
 
 def _measure_rides(
@@ -199,12 +213,12 @@ def is_soft(instance: Instance, node: int) -> bool:
 
 
 def _list_rests(
-    visits: Sequence[_Event], way_back: float, breaks: Sequence[Break], opening: float
+    visits: Sequence[_Event], way_back: float, breaks: Sequence[Break], opening: float, hours: Sequence[float]
 ) -> Iterator[tuple[list[_Rest], float]]:
     """List where breaks may be taken, and when to depart at the earliest so that others are not due."""
     fixed = [(each, each.window) for each in breaks if each.window is not None]
     due = next((each for each in breaks if each.after_driving is not None), None)
-    clocks = _find_earliest(visits, opening)
+    clocks = _find_earliest(visits, opening, hours)
     # for each break in a window its places, or -1: it is over before the departure, or -2: the route ends before it
     options = [[-1, -2, *(place for place, clock in enumerate(clocks) if clock <= window[1])] for _, window in fixed]
     for choice in product(*options):
@@ -214,11 +228,11 @@ def _list_rests(
             yield sorted([*taken, *driven], key=lambda rest: (rest.place, (rest.taken.window or (0.0,))[0])), before
 
 
-def _find_earliest(visits: Sequence[_Event], opening: float) -> list[float]:
+def _find_earliest(visits: Sequence[_Event], opening: float, hours: Sequence[float]) -> list[float]:
     """Find when the vehicle stands before and after each service at the earliest."""
     clock, found = opening, []
     for visit in visits:
-        found.append(clock + visit.leg)
+        found.append(arrive_after(clock, visit.leg, hours))
         clock = max(found[-1], visit.windows[0][0]) + visit.seconds
         found.append(clock)
     return found

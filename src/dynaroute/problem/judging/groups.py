@@ -49,11 +49,13 @@ def judge_groups(instance: Instance, routes: Sequence[Sequence[int]]) -> Iterato
             elif number is not None:
                 before[number] = member
     for label, members in _list_groups(instance.one_of):
-        served = [member for member in members if member in route_of]
+        served = [member for member in members if member in route_of and not _is_delivery(instance, member)]
         is_optional = all(_may_be_left_out(instance, member) for member in members)
-        if len(served) > 1 or not (served or is_optional):
+        if len(served) > 1:
             message = f"Of the alternatives {label}, {len(served)} are served instead of one."
-            yield Violation("group", message, None, served[1] if served else members[0])
+            yield Violation("group", message, route_of[served[1]], served[1])
+        if not served and not is_optional:
+            yield Violation("group", f"Of the alternatives {label}, none is served.", None, members[0])
     yield from _judge_locked(instance, routes, route_of)
     if instance.partners is None:
         return
@@ -95,6 +97,12 @@ def price_left_out(instance: Instance, routes: Sequence[Sequence[int]]) -> float
 def _may_be_left_out(instance: Instance, customer: int) -> bool:
     has_prize = instance.prizes is not None and math.isfinite(instance.prizes[customer])
     return has_prize or (instance.priorities is not None and not math.isnan(instance.priorities[customer]))
+
+
+def _is_delivery(instance: Instance, node: int) -> bool:
+    """Whether a node is the second stop of a shipment, which counts once."""
+    is_paired = instance.partners is not None and instance.partners[node] > 0
+    return is_paired and instance.is_pickup is not None and not instance.is_pickup[node]
 
 
 def _list_groups(labels: Sequence[str] | None) -> list[tuple[str, list[int]]]:

@@ -59,6 +59,31 @@ def seconds_of_leg(instance: Instance, start: int, end: int, vehicle: VehicleTyp
     return measure_leg(instance, start, end, vehicle.profile) / instance.speed / vehicle.speed_factor
 
 
+def find_hours(instance: Instance, vehicle: VehicleType) -> tuple[float, ...]:
+    """Find how many times faster a vehicle drives in each hour of the day; nothing if always alike."""
+    return next((each.speed_by_hour for each in instance.profiles if each.name == vehicle.profile), ())
+
+
+def arrive_after(clock: float, seconds: float, hours: Sequence[float]) -> float:
+    """Drive on from a time, hour by hour, for so many seconds at the usual speed."""
+    if not hours or math.isinf(clock):
+        return clock + seconds
+    hour = math.floor(clock / 3600)
+    while (ahead := ((hour + 1) * 3600 - clock) * hours[hour % 24]) < seconds:
+        clock, seconds, hour = (hour + 1) * 3600.0, seconds - ahead, hour + 1
+    return clock + seconds / hours[hour % 24]
+
+
+def leave_for(clock: float, seconds: float, hours: Sequence[float]) -> float:
+    """Find when to leave to arrive at a time, hour by hour backwards."""
+    if not hours or math.isinf(clock):
+        return clock - seconds
+    hour = math.ceil(clock / 3600) - 1
+    while (behind := (clock - hour * 3600) * hours[hour % 24]) < seconds:
+        clock, seconds, hour = hour * 3600.0, seconds - behind, hour - 1
+    return clock - seconds / hours[hour % 24]
+
+
 def seconds_of_stop(instance: Instance, node: int, vehicle: VehicleType) -> float:
     """Seconds that serving a customer takes, or loading again."""
     if 1 <= node <= instance.size:

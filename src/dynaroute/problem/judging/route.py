@@ -10,7 +10,7 @@ from dynaroute.base.vocabulary import ViolationKind
 from dynaroute.problem.fleet import TOLERANCE, VehicleType
 from dynaroute.problem.instance import Instance
 from dynaroute.problem.judging.drive import Drive, drive_route, is_soft, price_time
-from dynaroute.problem.judging.legs import list_windows, measure_legs
+from dynaroute.problem.judging.legs import list_windows, measure_leg, measure_legs
 from dynaroute.problem.working_day import DEPOT
 
 _Route = Sequence[int]
@@ -40,6 +40,11 @@ class Violation:
     message: str
     route: int | None = None
     customer: int | None = None
+
+    @property
+    def is_absence(self) -> bool:
+        """Whether somebody must be served but is not: a customer, or one of several alternatives."""
+        return self.kind == "missing" or (self.kind == "group" and self.route is None)
 
     def to_json(self) -> dict[str, object]:
         """Return it as in ``check --json``."""
@@ -81,12 +86,25 @@ def price_route(instance: Instance, route: _Route, vehicle: VehicleType) -> floa
         price += instance.balance.price(sum(1 <= node <= instance.size for node in route))
     if instance.balance is not None and instance.balance.of == "load":
         price += instance.balance.price(find_peak_loads(instance, route, vehicle)[0] / instance.demand_scale)
+    price += instance.compactness * measure_spread(instance, route, vehicle)
     if not instance.has_times:
         return price
     drive = drive_route(instance, route, vehicle)
     if instance.balance is not None and instance.balance.of == "hours":
         price += instance.balance.price(drive.duration / 3600)
     return price + price_time(vehicle, drive.duration) + drive.late_cost
+
+
+def measure_spread(instance: Instance, route: _Route, vehicle: VehicleType) -> float:
+    """Add up the distances of a route's customers from its centre, the customer from whom that is least."""
+    if instance.compactness == 0:
+        return 0.0
+    stops = [node for node in route if 1 <= node <= instance.size]
+    sums = (
+        math.fsum(measure_leg(instance, centre, stop, vehicle.profile) for stop in stops if stop != centre)
+        for centre in stops
+    )
+    return min(sums, default=0.0)
 
 
 def _price_changes(instance: Instance, route: _Route, vehicle: VehicleType) -> float:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from dynaroute.search.annealing.log import Log, is_overlooked
 from dynaroute.search.annealing.tours import (
     AFTER,
@@ -15,12 +17,12 @@ from dynaroute.search.annealing.tours import (
     link_stop,
     open_slot,
 )
-from dynaroute.search.core.compiled import as_index, compiled_inline
+from dynaroute.search.core.compiled import as_index, compiled_apart, compiled_inline
 from dynaroute.search.core.legs import measure_leg
 from dynaroute.search.core.problem import SearchProblem
 from dynaroute.search.core.random_numbers import RandomState, draw_below, draw_unit
-from dynaroute.search.with_limits.insertion import put_stop_back, put_stop_back_by_rules
-from dynaroute.search.with_limits.missing import draw_absent, draw_left_out
+from dynaroute.search.with_limits.insertion import price_nearby, put_stop_back, put_stop_back_by_rules
+from dynaroute.search.with_limits.missing import draw_absent, draw_left_out, find_order, is_missing
 from dynaroute.search.with_limits.pairs import put_pair_back
 from dynaroute.search.with_limits.rules import PICKUP
 
@@ -32,6 +34,7 @@ _ORDERS_BY_PRIZES = 6  # if customers may be left out there are two more: 4, 2
 # customers who may be left out that an iteration tries to insert: up to 10, or now and then a whole neighbourhood
 _MOST_LEFT_OUT, _MOST_IN_ALL = 10, 60
 _OPENING_DISCOUNT = 0.3  # of the first route that may be opened for a whole neighbourhood of them
+_ANY_ALTERNATIVE_RATE = 0.1
 _NEW_ROUTE_RATE = 0.1  # share of iterations that may open a route that does not pay for its first customer
 
 
@@ -47,7 +50,7 @@ def choose_order(
     tried, placed, change, discount = 0, 0, 0.0, 1.0
     for index in range(count):  # of shipments only the pickups, of locked legs the first
         if len(problem.rules) == 0 or problem.rules.roles[log.removed[index, 0]] <= PICKUP:
-            log.order[placed] = log.removed[index, 0]
+            log.order[placed] = find_order(log.removed[index, 0], problem)
             placed += 1
     if len(problem.limited) > 0:
         tried = draw_absent(tours, log, placed, state)
@@ -133,6 +136,56 @@ def put_back(
     """Insert a customer at the cheapest position, randomly skipping some; returns its cost, 0 if there is none."""
     if len(problem.limited) == 0:
         return _put_beside_neighbour(tours, customer, log, state, wanted, problem)
+    if len(problem.optional) > 0 and problem.rules.alternatives[customer] != customer:
+        return _put_alternative_back(tours, customer, log, routes, discount, state, wanted, problem)
+    return _put_order_back(tours, customer, log, routes, discount, state, wanted, problem)
+
+
+@compiled_apart
+def _put_alternative_back(
+    tours: Tours,
+    customer: int,
+    log: Log,
+    routes: int,
+    discount: float,
+    state: RandomState,
+    wanted: int,
+    problem: SearchProblem,
+) -> float:
+    """Insert the alternative that seems cheapest, now and then any; the next one if there is no position for it."""
+    rules = problem.rules
+    chosen, least, other, is_any = customer, np.inf, customer, draw_unit(state) < _ANY_ALTERNATIVE_RATE
+    while True:
+        price = draw_unit(state)
+        if not is_any:
+            price = price_nearby(tours, other, log, routes, discount, state, wanted, problem)
+            if rules.partners[other] > 0:
+                price += price_nearby(tours, rules.partners[other], log, routes, discount, state, wanted, problem)
+        if price < least or (price == least and draw_below(state, 2) == 0):
+            chosen, least = other, price
+        other = rules.alternatives[other]
+        if other == customer:
+            break
+    other = chosen
+    while True:
+        cost = _put_order_back(tours, other, log, routes, discount, state, wanted, problem)
+        other = rules.alternatives[other]
+        if other == chosen or rules.prizes[other] < np.inf or not is_missing(tours, customer, problem):
+            return cost
+
+
+@compiled_inline
+def _put_order_back(
+    tours: Tours,
+    customer: int,
+    log: Log,
+    routes: int,
+    discount: float,
+    state: RandomState,
+    wanted: int,
+    problem: SearchProblem,
+) -> float:
+    """Insert a customer, a shipment or all who follow a customer directly where there are limits."""
     if len(problem.paired) > 0 and problem.rules.partners[customer] > 0:
         return put_pair_back(tours, customer, log, routes, discount, state, wanted, problem)
     if len(problem.driven) > 0 and problem.rules.followers[customer] > 0:

@@ -60,6 +60,8 @@ def make_tours(problem: SearchProblem, routes: Sequence[Sequence[int]], most: in
 def _add_limits(tours: Tours, problem: SearchProblem, routes: Sequence[Sequence[int]]) -> Tours:
     """Add what is known about routes with limits, and list the missing customers."""
     served = {customer for _, *stops in routes for customer in stops}
+    if problem.rules:
+        served = {int(problem.rules.orders[customer]) for customer in served}
     missing = [customer for customer in list_required(problem) if customer not in served]
     nodes, size = len(problem.demands), problem.size
     tours = tours._replace(

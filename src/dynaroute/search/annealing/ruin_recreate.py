@@ -37,7 +37,7 @@ from dynaroute.search.annealing.tours import (
 from dynaroute.search.core.compiled import compiled_inline, make_apart
 from dynaroute.search.core.problem import SearchProblem
 from dynaroute.search.core.random_numbers import RandomState, draw_unit
-from dynaroute.search.with_limits.kinds import exchange_kinds, improve_kinds
+from dynaroute.search.with_limits.kinds import exchange_kinds, improve_kinds, price_unused
 from dynaroute.search.with_limits.missing import is_absent, note_absent
 from dynaroute.search.with_limits.rules import NOTHING
 from dynaroute.search.with_limits.saving import restore_routes
@@ -112,6 +112,7 @@ def anneal(
     for iteration in range(first_iteration, last_iteration):
         if halt[0] != 0:
             return iteration
+        unused = price_unused(tours, problem)
         count, routes, change = remove_strings(tours, log, state, annealing, iteration, problem)
         if len(problem.limited) > 0:
             if count < 0:  # what is left of a route would break a limit
@@ -131,7 +132,7 @@ def anneal(
                 fewer_absences -= log.absences[customer]
                 log.absences[customer] += 1
         if len(problem.rules) > 0:
-            change += improve_kinds(tours, log, problem)
+            change += improve_kinds(tours, log, problem) + price_unused(tours, problem) - unused
         is_accepted = fewer_absences > 0
         if fewer_absences == 0:
             temperature = annealing.temperature * np.exp(annealing.cooling * (iteration - annealing.origin))

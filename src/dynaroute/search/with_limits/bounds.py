@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from dynaroute.problem.checks.alternatives import take_largest
 from dynaroute.problem.instance import Instance
 
 PER_HOUR = 3600.0  # seconds
@@ -37,11 +38,15 @@ def bound_price(instance: Instance) -> float:
             + instance.leg_durations(customers, 0, each).max()
             for each in profiles
         )
-        slowest = min(each.speed_factor for each in fleet)
+        by_hour = {each.name: min(each.speed_by_hour, default=1.0) for each in instance.profiles}
+        slowest = min(each.speed_factor * by_hour.get(each.profile, 1.0) for each in fleet)
         seconds = instance.size * (day + work * max(each.service_factor for each in fleet) + float(legs) / slowest)
         bound += per_second * seconds
         most = seconds / PER_HOUR if balance is not None and balance.of == "hours" else most
     bound += 0.0 if balance is None else balance.price(most)
+    if instance.compactness > 0:
+        farthest = [[instance.leg_lengths(customers, each, kind).max() for each in customers] for kind in profiles]
+        bound += instance.compactness * float(np.max(farthest, axis=0).sum())
     prizes = 0.0 if instance.prizes is None else float(instance.prizes[np.isfinite(instance.prizes)].sum())
     each_customer = max(each.fixed_cost for each in fleet) + instance.change_cost
     return 2 * (bound + prizes + instance.size * each_customer) + 1.0
@@ -57,7 +62,8 @@ def weigh_absence(instance: Instance, absence_price: float) -> NDArray[np.float6
     """What each missing customer counts beyond its prize, which the cost of a plan has already, (n + 1,).
 
     A priority counts more than all lower ones together, as far as numbers reach, and who must be served
-    `absence_price`, more than all priorities.
+    `absence_price`, more than all priorities. Each of several alternatives counts as much as the one that counts most,
+    since only one is missing.
     """
     weights = np.full(instance.size + 1, absence_price)
     if instance.optional is not None:
@@ -66,6 +72,7 @@ def weigh_absence(instance: Instance, absence_price: float) -> NDArray[np.float6
         steps, places = _rank_priorities(instance)
         below = steps - places
         weights[~np.isnan(instance.priorities)] = absence_price / _step_between_priorities(instance, steps) ** below
+    take_largest(weights, instance.one_of)
     return weights
 
 

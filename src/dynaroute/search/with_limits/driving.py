@@ -12,10 +12,12 @@ import numpy as np
 from dynaroute.search.annealing.tours import AFTER, FIRST, KIND, Tours
 from dynaroute.search.core.compiled import compiled_apart, compiled_inline
 from dynaroute.search.core.problem import SearchProblem
+from dynaroute.search.with_limits.bounds import PER_HOUR
 from dynaroute.search.with_limits.rules import DELIVERY, RELOAD
 
 _LEG, _SECONDS, _BEGIN, _NODE = 0, 1, 2, 3  # columns of Tours.events
 _REST = -10  # a break after driving among events; one in a window is -1 minus its number
+_HOURS, _DAY = 24, 86400.0
 _MOST_MASKS = 4  # sets of two breaks in windows
 
 
@@ -43,7 +45,7 @@ def write_path(
 
 @compiled_apart
 def drive_path(tours: Tours, count: int, kind: int, problem: SearchProblem) -> tuple[float, float]:
-    """The duration of the written path, and the price of lateness and of stops that another vehicle served before.
+    """The duration of the written path, and the prices of lateness, of other vehicles than before, and of its shape.
 
     The duration is infinite if a rule forbids the path.
     """
@@ -62,7 +64,7 @@ def drive_path(tours: Tours, count: int, kind: int, problem: SearchProblem) -> t
     events, end, late = _go(tours, count, kind, opening, mask, problem)
     if end == np.inf or end > problem.kinds.ends[kind]:
         return np.inf, 0.0
-    latest = end - _way_back(tours, count, kind, problem)
+    latest = _drive_leg(end, -_way_back(tours, count, kind, problem), kind, problem)
     for event in range(events - 1, -1, -1):
         latest -= tours.events[event, _SECONDS]
         inside, node = tours.events[event, _BEGIN], int(tours.events[event, _NODE])
@@ -77,8 +79,10 @@ def drive_path(tours: Tours, count: int, kind: int, problem: SearchProblem) -> t
             inside = max(inside, min(latest, rules.breaks[kind, -1 - node, 2]))
         else:
             inside = max(inside, latest)
-        latest = inside - tours.events[event, _LEG]
+        latest = _drive_leg(inside, -tours.events[event, _LEG], kind, problem)
     departure = max(opening, latest)
+    if rules.hours.shape[0] > 0 and _drives_too_long(tours, count, kind, departure, mask, problem):
+        return np.inf, 0.0
     for place in range(count):
         late += rules.changes[tours.path[place], kind]
     if len(problem.paired) > 0:
@@ -86,7 +90,28 @@ def drive_path(tours: Tours, count: int, kind: int, problem: SearchProblem) -> t
             return np.inf, 0.0
         if not _are_rides_short(tours, count, kind, departure, mask, problem):
             return np.inf, 0.0
+    late += _price_spread(tours, count, kind, problem)
     return float(end - departure), late + _price_balance(tours, count, kind, end - departure, problem)
+
+
+@compiled_inline
+def _price_spread(tours: Tours, count: int, kind: int, problem: SearchProblem) -> float:
+    """The price of the distances of the written path's customers from its centre, the one from whom it is least."""
+    rules, path, least = problem.rules, tours.path, np.inf
+    if rules.spreads.shape[0] == 0:
+        return 0.0
+    profile = rules.profiles[kind]
+    for place in range(count):
+        price = 0.0
+        if rules.roles[path[place]] == RELOAD:
+            continue
+        for other in range(count):
+            if rules.roles[path[other]] != RELOAD:
+                price += rules.spreads[profile, path[place], path[other]]
+            if price >= least:
+                break
+        least = min(least, price)
+    return float(least if least < np.inf else 0.0)
 
 
 @compiled_inline
@@ -172,6 +197,47 @@ def _find_release(tours: Tours, first: int, count: int, problem: SearchProblem) 
 
 
 @compiled_inline
+def _drive_leg(time: float, seconds: float, kind: int, problem: SearchProblem) -> float:
+    """When a leg of so many seconds ends that begins at this time; below 0, when one begins that ends then.
+
+    Where the speed depends on the hour, the leg is that at the highest speed of the day.
+    """
+    hours = problem.rules.hours
+    if hours.shape[0] == 0:
+        return time + seconds
+    if abs(time) == np.inf:
+        return time
+    profile = problem.rules.profiles[kind]
+    whole = hours[profile, _HOURS]
+    day = np.floor(time / _DAY)
+    rest = time - day * _DAY
+    hour = min(int(rest / PER_HOUR), _HOURS - 1)
+    share = (hours[profile, hour + 1] - hours[profile, hour]) / PER_HOUR
+    goal = day * whole + hours[profile, hour] + (rest - hour * PER_HOUR) * share + seconds
+    day = np.floor(goal / whole)
+    rest, hour = goal - day * whole, 0
+    while hour < _HOURS - 1 and hours[profile, hour + 1] <= rest:
+        hour += 1
+    share = (hours[profile, hour + 1] - hours[profile, hour]) / PER_HOUR
+    return float(day * _DAY + hour * PER_HOUR + (rest - hours[profile, hour]) / share)
+
+
+@compiled_apart
+def _drives_too_long(tours: Tours, count: int, kind: int, departure: float, mask: int, problem: SearchProblem) -> bool:
+    """Whether driving the written path takes too long, departing late, where the speed depends on the hour."""
+    if problem.rules.driving[kind] == np.inf:
+        return False
+    written, _, _ = _go(tours, count, kind, departure, mask, problem)
+    clock, driven, events = departure, 0.0, tours.events
+    for event in range(written):
+        arrival = _drive_leg(clock, events[event, _LEG], kind, problem)
+        driven += arrival - clock
+        clock = events[event, _BEGIN] + events[event, _SECONDS]
+    driven += _drive_leg(clock, _way_back(tours, count, kind, problem), kind, problem) - clock
+    return bool(driven > problem.rules.driving[kind])
+
+
+@compiled_inline
 def _measure_leg(tours: Tours, place: int, kind: int, problem: SearchProblem) -> float:
     """Seconds of the leg to a place of the path."""
     rules = problem.rules
@@ -211,7 +277,7 @@ def _go(
     for place in range(count):
         leg = _measure_leg(tours, place, kind, problem)
         driven += leg
-        clock += leg
+        clock = _drive_leg(clock, leg, kind, problem)
         stop, pending = tours.path[place], leg
         for half in range(2):
             if half == 1:
@@ -245,7 +311,7 @@ def _go(
                 clock = np.inf
     if count > 0 and _measure_leg(tours, 0, kind, problem) > rules.rests[kind, 1]:
         clock = np.inf
-    return written, clock + _way_back(tours, count, kind, problem), late
+    return written, _drive_leg(clock, _way_back(tours, count, kind, problem), kind, problem), late
 
 
 @compiled_inline
@@ -265,7 +331,7 @@ def _place_breaks(tours: Tours, count: int, kind: int, opening: float, problem: 
         if place + 1 < count:
             onward = _measure_leg(tours, place + 1, kind, problem)
         for mask in range(masks):
-            clocks[mask] += leg
+            clocks[mask] = _drive_leg(clocks[mask], leg, kind, problem)
             clocks[_MOST_MASKS + mask] += leg
         for half in range(2):
             if half == 1:
@@ -295,7 +361,7 @@ def _place_breaks(tours: Tours, count: int, kind: int, opening: float, problem: 
                 clocks[_MOST_MASKS + mask] = 0.0
     best, best_end, back = -1, np.inf, _way_back(tours, count, kind, problem)
     for mask in range(masks):
-        end = clocks[mask] + back
+        end = _drive_leg(clocks[mask], back, kind, problem)
         is_right = end < best_end
         for rest in range(breaks.shape[1]):
             latest = breaks[kind, rest, 2]

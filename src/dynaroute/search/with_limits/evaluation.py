@@ -35,6 +35,7 @@ __all__ = [
     "find_cheapest_kind",
     "find_group",
     "is_frozen",
+    "is_needed",
     "is_route_allowed",
     "is_stop",
     "is_tied",
@@ -377,6 +378,14 @@ def _has_room(tours: Tours, slot: int, previous: int, customer: int, kind: int, 
 
 
 @compiled_inline
+def is_needed(tours: Tours, kind: int, problem: SearchProblem) -> bool:
+    """Whether no more vehicles of a type are used than must be."""
+    if len(problem.optional) > 0:
+        return bool(problem.kinds.counts[kind] - tours.free[kind] <= problem.rules.least[kind])
+    return False
+
+
+@compiled_inline
 def find_cheapest_kind(
     tours: Tours, slot: int, previous: int, customer: int, length: float, span: float, problem: SearchProblem
 ) -> tuple[int, float]:
@@ -385,6 +394,8 @@ def find_cheapest_kind(
     best, best_price = -1, np.inf
     for kind in range(len(tours.free)):
         if classes[kind] != classes[own] or (kind != own and tours.free[kind] <= 0):
+            continue
+        if kind != own and is_needed(tours, own, problem):
             continue
         price = price_route(kind, length, span, problem)
         if price < best_price and _has_room(tours, slot, previous, customer, kind, problem):

@@ -33,17 +33,22 @@ from dynaroute.search.with_limits.reloads import find_free_visit, find_next_site
 from dynaroute.search.with_limits.saving import save_route
 from dynaroute.search.with_limits.times import is_within_times, refresh_around
 
-__all__ = ["choose_vehicle", "put_stop_back", "put_stop_back_by_rules"]
+__all__ = ["choose_vehicle", "price_nearby", "put_stop_back", "put_stop_back_by_rules"]
 
 
 @compiled_inline
 def choose_vehicle(tours: Tours, customer: int, state: RandomState, problem: SearchProblem) -> tuple[float, int]:
-    """The cost and type of a new route to a customer, a random type among equally cheap ones; -1 if there is none."""
+    """The cost and type of a new route to a customer, a random type among equally cheap ones; -1 if there is none.
+
+    A vehicle that must be used seems to cost less than anything else.
+    """
     best_cost, best_kind, equals = np.inf, -1, 0
     if tours.counts[USED] >= tours.counts[MOST]:
         return best_cost, best_kind
     for kind in range(len(tours.free)):
         cost = problem.alone[customer, kind]
+        if len(problem.optional) > 0 and tours.free[kind] > problem.kinds.counts[kind] - problem.rules.least[kind]:
+            cost -= problem.absence_price  # one more of them must be used
         if tours.free[kind] <= 0 or cost > best_cost or cost == np.inf:
             continue
         equals = 1 if cost < best_cost else equals + 1
@@ -142,7 +147,7 @@ def put_stop_back(
         if best_slot < 0:
             return 0.0
     if best_slot < 0:
-        best_slot, best_cost = slots[tours.counts[USED], SLOT_AT], alone
+        best_slot, best_cost = slots[tours.counts[USED], SLOT_AT], problem.alone[customer, kind]
         if len(problem.rules) > 0:
             save_route(tours, log, best_slot)
         open_slot(tours, best_slot, kind, problem)
@@ -158,6 +163,32 @@ def put_stop_back(
         insert_stop(tours, best_visit, best_slot, customer, problem)
     refresh_around(tours, customer, problem)
     return float(best_cost)
+
+
+@compiled_apart
+def price_nearby(
+    tours: Tours,
+    customer: int,
+    log: Log,
+    routes: int,
+    discount: float,
+    state: RandomState,
+    wanted: int,
+    problem: SearchProblem,
+) -> float:
+    """What a stop costs at the cheapest position near it, or on a route of its own, to choose between alternatives."""
+    best, _ = choose_vehicle(tours, customer, state, problem)
+    best *= discount
+    group = find_group(tours, customer, problem)
+    best = best if group < 0 else np.inf
+    for place in range(_list_beside(tours, customer, log, routes, wanted, problem)):
+        neighbour, side = log.open_beside[place], log.sides[place]
+        slot, other = tours.nodes[neighbour, ROUTE], tours.nodes[neighbour, side]
+        if group < 0 or slot == group:
+            previous, following = (neighbour, other) if side == AFTER else (other, neighbour)
+            cost, _ = price_detour(tours, customer, slot, previous, following, best, problem)
+            best = min(best, cost)
+    return float(best)
 
 
 @compiled_inline

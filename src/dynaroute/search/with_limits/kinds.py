@@ -7,10 +7,21 @@ from dynaroute.search.annealing.tours import FIRST, KIND, LAST, PLACE, SIZE, USE
 from dynaroute.search.core.compiled import compiled_apart, compiled_inline
 from dynaroute.search.core.problem import SearchProblem
 from dynaroute.search.core.random_numbers import RandomState, draw_below
-from dynaroute.search.with_limits.evaluation import find_cheapest_kind, price_route
+from dynaroute.search.with_limits.evaluation import find_cheapest_kind, is_needed, price_route
 from dynaroute.search.with_limits.times import is_within_limits, refresh_times, value_route
 
-__all__ = ["exchange_kinds", "improve_kinds", "take_cheaper_kind"]
+__all__ = ["exchange_kinds", "improve_kinds", "price_unused", "take_cheaper_kind"]
+
+
+@compiled_inline
+def price_unused(tours: Tours, problem: SearchProblem) -> float:
+    """The price of vehicles that must be used, but are not: each counts as much as a missing customer."""
+    unused = 0
+    if len(problem.optional) > 0:
+        for kind in range(len(tours.free)):
+            used = problem.kinds.counts[kind] - tours.free[kind]
+            unused += max(0, problem.rules.least[kind] - used)
+    return float(unused * problem.absence_price)
 
 
 @compiled_inline
@@ -35,7 +46,7 @@ def improve_kinds(tours: Tours, log: Log, problem: SearchProblem) -> float:
             continue
         for kind in range(len(tours.free)):
             own = slots[slot, KIND]
-            if kind == own or tours.free[kind] <= 0:
+            if kind == own or tours.free[kind] <= 0 or is_needed(tours, own, problem):
                 continue
             ends, own_ends = problem.kinds.end_nodes[kind], problem.kinds.end_nodes[own]
             profile, first, last = rules.profiles[own], slots[slot, FIRST], slots[slot, LAST]

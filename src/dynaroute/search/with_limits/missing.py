@@ -11,28 +11,59 @@ from dynaroute.search.core.problem import SearchProblem
 from dynaroute.search.core.random_numbers import RandomState, draw_below, draw_unit
 from dynaroute.search.with_limits.rules import PICKUP
 
-__all__ = ["draw_absent", "draw_left_out", "is_absent", "is_left_out", "note_absent", "price_left_out"]
+__all__ = [
+    "draw_absent",
+    "draw_left_out",
+    "find_order",
+    "is_absent",
+    "is_left_out",
+    "is_missing",
+    "note_absent",
+    "price_left_out",
+]
 
 _TRY_RATE = 0.5
 _MOST_ABSENT = 20  # missing customers that an iteration tries to insert
 
 
 @compiled_inline
+def find_order(stop: int, problem: SearchProblem) -> int:
+    """The stop by whose number an order is known: of several alternatives the first."""
+    if len(problem.optional) > 0:
+        return int(problem.rules.orders[stop])
+    return stop
+
+
+@compiled_inline
+def is_missing(tours: Tours, customer: int, problem: SearchProblem) -> bool:
+    """Whether neither a customer nor another alternative of the same order is on a route."""
+    if tours.nodes[customer, ROUTE] != NO_ROUTE:
+        return False
+    if len(problem.optional) > 0:
+        other = problem.rules.alternatives[customer]
+        while other != customer:
+            if tours.nodes[other, ROUTE] != NO_ROUTE:
+                return False
+            other = problem.rules.alternatives[other]
+    return True
+
+
+@compiled_inline
 def is_absent(tours: Tours, customer: int, problem: SearchProblem) -> bool:
-    """Whether a customer is missing who must be served."""
-    is_missing = tours.nodes[customer, ROUTE] == NO_ROUTE
+    """Whether an order is missing that must be served."""
     if len(problem.rules) > 0:
         rules = problem.rules
-        return bool(is_missing and rules.roles[customer] <= PICKUP and rules.prizes[customer] == np.inf)
-    return bool(is_missing)
+        is_needed = rules.roles[customer] <= PICKUP and rules.prizes[customer] == np.inf
+        return bool(is_needed and is_missing(tours, customer, problem))
+    return is_missing(tours, customer, problem)
 
 
 @compiled_inline
 def is_left_out(tours: Tours, customer: int, problem: SearchProblem) -> bool:
-    """Whether a customer, or the pickup of a shipment, is missing who may be left out."""
+    """Whether an order, known by its only or first stop or by the pickup of a shipment, is missing by choice."""
     rules = problem.rules
-    is_missing = tours.nodes[customer, ROUTE] == NO_ROUTE
-    return bool(is_missing and rules.roles[customer] <= PICKUP and rules.prizes[customer] < np.inf)
+    may_be = rules.roles[customer] <= PICKUP and rules.prizes[customer] < np.inf and rules.orders[customer] == customer
+    return bool(may_be and is_missing(tours, customer, problem))
 
 
 @compiled_inline
@@ -69,7 +100,7 @@ def draw_left_out(tours: Tours, log: Log, placed: int, most: int, state: RandomS
     for index in range(placed):
         log.stamps[log.order[index] - 1, 1] = log.now[3]
     for near in range(-1, neighbours.shape[1]):
-        customer = seed if near < 0 else neighbours[seed, near]
+        customer = find_order(seed if near < 0 else neighbours[seed, near], problem)
         is_new = log.stamps[customer - 1, 1] != log.now[3] and is_left_out(tours, customer, problem)
         if is_new and draw_unit(state) < _TRY_RATE:
             log.order[placed + added] = customer

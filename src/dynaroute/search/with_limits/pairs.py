@@ -132,7 +132,7 @@ def put_pair_back(
         best_slot = slots[tours.counts[USED], SLOT_AT]
         save_route(tours, log, best_slot)
         open_slot(tours, best_slot, kind, problem)
-        best_cost, best_previous, best_before = alone, 0, pickup
+        best_cost, best_previous, best_before = problem.alone[pickup, kind], 0, pickup
     save_route(tours, log, best_slot)
     insert_stop(tours, pickup, best_slot, best_previous, problem)
     if rules.partners[pickup] > 0:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+import numpy as np
+
 from dynaroute.search.core.problem import SearchProblem
 from dynaroute.search.core.random_numbers import RandomState, draw_below
 from dynaroute.search.with_limits.problem import TypedRoutes, number_visits
@@ -119,12 +121,13 @@ def cross_plans(
             chosen[route_of[customer]] = None
     child = list(chosen)
     most_taken = problem.rules.customers if problem.rules else problem.size  # others are visits to load again
-    taken = {customer for _, *stops in child for customer in stops if customer <= most_taken}
+    orders = problem.rules.orders if problem.rules else np.arange(most_taken + 1)
+    taken = {int(orders[customer]) for _, *stops in child for customer in stops if customer <= most_taken}
     free = problem.kinds.counts.tolist()
     for kind, *_ in child:
         free[kind] -= 1
     for kind, *stops in mother:
-        left = [customer for customer in stops if customer not in taken]
+        left = [customer for customer in stops if int(orders[customer]) not in taken]
         if left and 2 * len(left) >= len(stops) and free[kind] > 0 and len(child) < most:
             free[kind] -= 1
             child.append((kind, *left))

@@ -10,6 +10,7 @@ from dynaroute.search.annealing.routes import make_tours
 from dynaroute.search.annealing.tours import ABSENT, USED, Tours, insert_stop, open_slot, remove_stop
 from dynaroute.search.core.compiled import compiled_inline
 from dynaroute.search.core.problem import SearchProblem
+from dynaroute.search.with_limits.kinds import price_unused
 from dynaroute.search.with_limits.missing import price_left_out
 from dynaroute.search.with_limits.pairs import insert_followers, remove_followers
 from dynaroute.search.with_limits.problem import TypedRoutes, list_served_alone, price_routes
@@ -24,7 +25,7 @@ def price_plan(problem: SearchProblem, routes: TypedRoutes) -> float:
         return price_routes(problem, routes)
     tours = make_tours(problem, routes)
     used, absent = tours.counts[USED], tours.counts[ABSENT]
-    price = math.fsum(tours.prices[:used].tolist()) + price_left_out(tours, problem)
+    price = math.fsum(tours.prices[:used].tolist()) + price_left_out(tours, problem) + price_unused(tours, problem)
     return price + float(absent * problem.absence_price + used * problem.vehicle_price)
 
 

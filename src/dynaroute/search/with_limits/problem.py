@@ -15,7 +15,7 @@ from dynaroute.base.limits import memory_for_limits, require_memory
 from dynaroute.problem.fleet import TOLERANCE
 from dynaroute.problem.instance import Instance
 from dynaroute.search.core.problem import SearchProblem, list_matrix_rows, list_nearest
-from dynaroute.search.rules import name_rules_code
+from dynaroute.search.rules import count_matrices, name_rules_code
 from dynaroute.search.with_limits.bounds import bound_price, raise_for_priorities
 from dynaroute.search.with_limits.reading import find_end_nodes, list_sites, read_day, read_rules
 from dynaroute.search.with_limits.rules import FORBIDDEN, OFF, ON, PICKUP, Kinds
@@ -69,7 +69,7 @@ def read_problem(
     OutOfTimeError
         If the time was up before the problem was ready.
     """
-    require_memory(memory_for_limits(instance.size))
+    require_memory(memory_for_limits(instance.size, count_matrices(instance)))
     absence_price, vehicle_price = price_absence(instance, vehicles_first)
     if instance.rules:
         problem = _read_with_rules(instance, absence_price, neighbours, beside, is_time_up)
@@ -178,10 +178,12 @@ def list_served_alone(problem: SearchProblem) -> list[int]:
 
 
 def list_required(problem: SearchProblem) -> list[int]:
-    """The customers who must be served, and of shipments the pickups."""
+    """The customers who must be served, of shipments the pickups, and of alternatives the first."""
     if not problem.rules:
         return list(range(1, problem.size + 1))
-    return [customer for customer in list_served_alone(problem) if np.isinf(problem.rules.prizes[customer])]
+    rules = problem.rules
+    orders = [customer for customer in list_served_alone(problem) if rules.orders[customer] == customer]
+    return [customer for customer in orders if np.isinf(rules.prizes[customer])]
 
 
 def begin_routes(problem: SearchProblem, routes: TypedRoutes) -> TypedRoutes:
@@ -228,7 +230,7 @@ def find_site(problem: SearchProblem, stop: int) -> int:
 def count_fewest_routes(problem: SearchProblem) -> int:
     """A lower bound on the number of routes, by capacities and longest numbers of stops."""
     if problem.rules:
-        return 1
+        return max(1, int(problem.rules.least.sum()))
     return max(
         _count_vehicles(int(problem.demands.sum()), problem.kinds.capacities, problem.kinds.counts),
         _count_vehicles(problem.size, problem.kinds.stops, problem.kinds.counts),

@@ -9,8 +9,10 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from dynaroute.problem.checks.alternatives import list_alternatives, take_largest
 from dynaroute.problem.fleet import TOLERANCE, VehicleType
 from dynaroute.problem.instance import Instance
+from dynaroute.problem.profiles import HOURS
 from dynaroute.search.core.problem import list_matrix_rows
 from dynaroute.search.with_limits.bounds import PER_HOUR, weigh_absence
 from dynaroute.search.with_limits.rules import (
@@ -56,6 +58,7 @@ def read_rules(instance: Instance, absence_price: float, is_time_up: Callable[[]
     distances, durations = np.empty((len(paces), nodes, nodes)), np.empty((len(paces), nodes, nodes))
     services = np.empty((len(paces), nodes))
     visits = slice(size + 1, size + 1 + len(sites))
+    hours = [() if (own := instance.speeds_of(name)) is None else own.by_hour for name, *_ in paces]
     measured: dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]] = {}
     for profile, (name, speed, effort, loading) in enumerate(paces):
         if name not in measured:
@@ -65,9 +68,10 @@ def read_rules(instance: Instance, absence_price: float, is_time_up: Callable[[]
         services[profile, visits] = [
             loading + (instance.places[site - size - 1].loading if site > 0 else 0.0) for site in sites
         ]
-        np.divide(seconds, speed, out=durations[profile])
+        np.divide(seconds, speed * float(np.max(hours[profile], initial=0.0) or 1.0), out=durations[profile])
         durations[profile] += services[profile][:, None]
     delivered, collected = _read_loads(instance, nodes)
+    spreads = instance.compactness * distances if instance.compactness > 0 else np.zeros((0, 0, 0))
     roles, partners = np.full(nodes, CUSTOMER, dtype=np.int8), np.zeros(nodes, dtype=np.int32)
     if instance.partners is not None and instance.is_pickup is not None:
         partners[: size + 1] = instance.partners
@@ -93,6 +97,7 @@ def read_rules(instance: Instance, absence_price: float, is_time_up: Callable[[]
     roles[ties == LOCKED] = FOLLOWER
     for first, second in instance.locked:
         _join_groups(groups, first, second)
+    alternatives, orders = _link_alternatives(instance, nodes)
     prizes = _read_prizes(instance, nodes, absence_price)
     for chain in _list_chains(followers, roles == FOLLOWER):
         prizes[chain[0]] = prizes[chain].sum()
@@ -109,6 +114,7 @@ def read_rules(instance: Instance, absence_price: float, is_time_up: Callable[[]
     for pickup in np.flatnonzero((roles == PICKUP) & (ties == FROZEN)).tolist():
         delivery = int(partners[pickup])
         partners[[pickup, delivery]], roles[[pickup, delivery]], prizes[delivery] = -1, CUSTOMER, np.inf
+        orders[delivery] = delivery  # it must be made now
         _join_groups(groups, pickup, delivery)
     changes = _price_changes(instance, nodes)
     windows = _read_windows(instance, nodes)
@@ -133,6 +139,7 @@ def read_rules(instance: Instance, absence_price: float, is_time_up: Callable[[]
         distances=distances,
         durations=durations,
         service=services,
+        hours=_read_hours_of_day(hours),
         delivered=delivered,
         collected=collected,
         roles=roles,
@@ -144,6 +151,8 @@ def read_rules(instance: Instance, absence_price: float, is_time_up: Callable[[]
         release=_spread(instance.release, nodes, 0.0),
         breaks=_read_breaks(vehicles),
         rests=np.array([_read_rest(each) for each in vehicles]),
+        alternatives=alternatives,
+        orders=orders,
         apart=np.array(_number(instance.not_together or ())[0] + [0] * nodes, dtype=np.int64)[:nodes],
         next_of_group=groups,
         prizes=prizes,
@@ -154,6 +163,7 @@ def read_rules(instance: Instance, absence_price: float, is_time_up: Callable[[]
         changes=changes,
         beginnings=beginnings,
         balance=_read_balance(instance),
+        spreads=spreads,
         profiles=np.array(profiles, dtype=np.int64),
         start_nodes=np.array([_find_node(instance, each.start, len(sites)) for each in vehicles], dtype=np.int64),
         classes=classes,
@@ -166,6 +176,7 @@ def read_rules(instance: Instance, absence_price: float, is_time_up: Callable[[]
         overtime=np.array(overtime),
         driving=driving,
         trips=np.array([each.max_trips or (nodes if each.reload else 1) for each in vehicles], dtype=np.int64),
+        least=np.array([each.min_vehicles for each in vehicles], dtype=np.int64),
         sites=np.array(sites, dtype=np.int64),
         customers=size,
         has_mixed_loads=bool(len(sites) > 0 or collected.any() or initial.any() or rooms.shape[1] > 1),
@@ -206,6 +217,15 @@ def _find_node(instance: Instance, place: str, visits: int) -> int:
     """The node of a place: visits to load again come before places."""
     node = instance.node_of(place)
     return node + visits if node > 0 else 0
+
+
+def _read_hours_of_day(profiles: Sequence[Sequence[float]]) -> NDArray[np.float64]:
+    """How far one is at the begin of each hour, at the highest speed of the day, for all profiles."""
+    if not any(profiles):
+        return np.zeros((0, 0))
+    speeds = np.array([by_hour or (1.0,) * HOURS for by_hour in profiles])
+    shares = speeds / speeds.max(axis=1, keepdims=True)
+    return np.hstack([np.zeros((len(shares), 1)), np.cumsum(shares, axis=1)]) * PER_HOUR
 
 
 def _read_hours(instance: Instance, node: int) -> tuple[float, float]:
@@ -274,8 +294,10 @@ def _read_prizes(instance: Instance, nodes: int, absence_price: float) -> NDArra
         own = np.where(np.isinf(own), 0.0, own) + weigh_absence(instance, absence_price)
         prizes[: instance.size + 1] = np.where(instance.optional, own, np.inf)
         prizes[0] = np.inf
+    take_largest(prizes, instance.one_of)
     if instance.partners is not None and instance.is_pickup is not None:
-        pickups = np.flatnonzero(instance.is_pickup)
+        is_single = np.array([not label for label in instance.one_of or [""] * (instance.size + 1)])
+        pickups = np.flatnonzero(instance.is_pickup & is_single)
         prizes[pickups] += prizes[instance.partners[pickups]]
     return prizes
 
@@ -316,6 +338,21 @@ def _link_groups(labels: Sequence[str] | None, nodes: int) -> NDArray[np.int64]:
         if label:
             last[label] = node
     return links
+
+
+def _link_alternatives(instance: Instance, nodes: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """For each node the next alternative of the same order, and the first of them."""
+    links, orders = np.arange(nodes, dtype=np.int32), np.arange(nodes, dtype=np.int32)
+    for group in list_alternatives(instance.one_of):
+        members = [node for node in group if instance.is_pickup is None or _is_first(instance, node)]
+        links[members], orders[group] = [*members[1:], members[0]], members[0]
+    return links, orders
+
+
+def _is_first(instance: Instance, node: int) -> bool:
+    """Whether a customer is not the delivery of a shipment."""
+    is_paired = instance.partners is not None and instance.partners[node] > 0
+    return not is_paired or (instance.is_pickup is not None and bool(instance.is_pickup[node]))
 
 
 def _join_groups(links: NDArray[np.int64], one: int, other: int) -> None:

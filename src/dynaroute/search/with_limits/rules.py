@@ -77,6 +77,9 @@ class Rules(NamedTuple):
         (P, N, N) for each profile, as in `SearchProblem`.
     service
         (P, N) seconds of service.
+    hours
+        (P, 25) how far one is at the begin of each hour of a day, in seconds at the highest speed of the day, at which
+        the durations are measured; (0, 0) if all profiles drive alike all day.
     delivered, collected
         (N, K) what a stop takes from the vehicle and what it adds. A pickup adds what its delivery takes.
     roles
@@ -95,6 +98,9 @@ class Rules(NamedTuple):
         (T, B, 3) for each break in a window: its duration, and its earliest and latest start.
     rests
         (T, 2) duration of a break after driving, and the longest driving without one.
+    alternatives, orders
+        (N,) the next of several alternatives of which one is served, in a ring; and the first of them, by whose number
+        their order is known. Both are the stop itself if there are no others. Of shipments only the pickups are linked.
     apart, next_of_group
         (N,) a label of stops that must be on different routes, 0 for none; and the next of those that must be on the
         same, in a ring.
@@ -114,6 +120,9 @@ class Rules(NamedTuple):
     balance
         (4,) what has a price as it grows (0 nothing, 1 hours, 2 stops, 3 loads), its weight, the target, and how much
         makes one unit.
+    spreads
+        (P, N, N) the price of the second node's distance from the first, if that is the centre of its route; (0, 0, 0)
+        if compact routes have no price.
     profiles, start_nodes, classes
         (T,) profile and start of each type; types of one class differ only in capacity and prices.
     rooms
@@ -130,6 +139,8 @@ class Rules(NamedTuple):
         (T,) longest time of driving.
     trips
         (T,) most trips of a route.
+    least
+        (T,) how many vehicles of each type must be used.
     sites
         (R,) the node of the instance for each of the R visits where vehicles may load again.
     customers
@@ -145,6 +156,7 @@ class Rules(NamedTuple):
     distances: Lengths
     durations: Lengths
     service: Lengths
+    hours: Lengths
     delivered: Longs
     collected: Longs
     roles: NDArray[np.int8]
@@ -156,6 +168,8 @@ class Rules(NamedTuple):
     release: Lengths
     breaks: Lengths
     rests: Lengths
+    alternatives: NDArray[np.int32]
+    orders: NDArray[np.int32]
     apart: Longs
     next_of_group: Longs
     prizes: Lengths
@@ -166,6 +180,7 @@ class Rules(NamedTuple):
     changes: Lengths
     beginnings: Longs
     balance: Lengths
+    spreads: Lengths
     profiles: Longs
     start_nodes: Longs
     classes: Longs
@@ -178,6 +193,7 @@ class Rules(NamedTuple):
     overtime: Lengths
     driving: Lengths
     trips: Longs
+    least: Longs
     sites: Longs
     customers: int
     has_mixed_loads: bool

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import replace
 from functools import cache
 from operator import itemgetter
@@ -14,8 +15,10 @@ from numpy.typing import NDArray
 from dynaroute.base.stopping import OutOfTimeError, Stopping
 from dynaroute.base.vocabulary import Objective
 from dynaroute.problem.assigning import can_serve_alone, measure_depot_legs
+from dynaroute.problem.checks.alternatives import take_largest
 from dynaroute.problem.fleet import VehicleType
 from dynaroute.problem.instance import Instance
+from dynaroute.problem.judging.route import judge_route
 from dynaroute.problem.solution import Solution
 from dynaroute.search.core.problem import SearchProblem
 from dynaroute.search.core.random_numbers import make_random_state
@@ -42,6 +45,7 @@ _SLOW_HOTTEST, _SLOW_COOLEST = 2.0, 0.03
 _HOTTEST_WITH_PRIZES, _COOLEST_WITH_PRIZES = 0.2, 0.02
 _LONGEST = 100_000  # the most iterations of a first plan of 100 customers
 _MOST_PLANS = 8
+_MOST_TRIALS = 2_000  # routes that are judged for a plan when the time is up: a quarter of a second
 _SEARCHING_SHARE = 0.5  # of the time that is left for the search, however many types few customers can be served by
 
 
@@ -276,6 +280,8 @@ class _PlanIncumbent(Incumbent):
         self._garage = garage
         self._absence_price, self._vehicle_price = price_absence(instance, objective == "vehicles")
         self._weights = weigh_absence(instance, self._absence_price)
+        is_needed = np.ones(instance.size + 1, dtype=bool) if instance.optional is None else ~instance.optional
+        self._is_needed = take_largest(is_needed, instance.one_of)
 
     def reaches(self, stopping: Stopping) -> bool:
         """Whether the plan reaches the target."""
@@ -284,15 +290,22 @@ class _PlanIncumbent(Incumbent):
     def price_solution(self, solution: Solution, cost: float) -> float:
         """The cost plus the prices of missing customers, unless the cost has them already, and of vehicles."""
         missing = float(self._weights[self._list_missing(solution)].sum())
-        return cost + missing + len(solution.routes) * self._vehicle_price
+        unused = self._count_unused(solution) * self._absence_price
+        return cost + missing + unused + len(solution.routes) * self._vehicle_price
 
     def is_reportable(self, solution: Solution) -> bool:
-        """Whether it serves every customer who must be served."""
-        missing = self._list_missing(solution)
-        optional = self._instance.optional
-        return missing.size == 0 or (optional is not None and bool(optional[missing].all()))
+        """Whether it serves every customer who must be served, and uses the vehicles that must be used."""
+        return self._count_unused(solution) == 0 and not self._is_needed[self._list_missing(solution)].any()
+
+    def _count_unused(self, solution: Solution) -> int:
+        if "min_vehicles" not in self._instance.rules:
+            return 0
+        used = Counter(solution.vehicle_types(self._instance))
+        return sum(max(0, kind.min_vehicles - used[index]) for index, kind in enumerate(self._instance.fleet))
 
     def _list_missing(self, solution: Solution) -> NDArray[np.intp]:
+        if self._instance.one_of is not None:
+            return np.array(solution.unserved(self._instance), dtype=np.intp)
         is_served = np.zeros(self._instance.node_count, dtype=bool)
         is_served[[stop for route in solution.routes for stop in route]] = True
         return np.flatnonzero(~is_served[1 : self._instance.size + 1]) + 1
@@ -306,10 +319,9 @@ class _PlanIncumbent(Incumbent):
         return self._garage.write(solution)
 
     def build_fallback(self) -> Solution:
-        """One vehicle for each customer, as long as there are vehicles; nobody is served if there are rules."""
+        """One vehicle for each customer, as long as there are vehicles."""
         if self._instance.rules:
-            begun = [(kind, each.beginning) for kind, each in enumerate(self._instance.fleet) if each.beginning]
-            return Solution(tuple(stops for _, stops in begun), vehicles=tuple(kind for kind, _ in begun) or None)
+            return _serve_alone(self._instance)
         size, legs, routes = self._instance.size, measure_depot_legs(self._instance), []
         is_left = np.ones(size + 1, dtype=bool)
         is_left[0] = False
@@ -318,3 +330,61 @@ class _PlanIncumbent(Incumbent):
             is_left[able] = False
             routes += [(group, customer) for customer in able.tolist()]
         return self.read_solution(tuple(sorted(routes, key=itemgetter(1))))
+
+
+def _serve_alone(instance: Instance) -> Solution:
+    """One vehicle for each order that has no prize, as long as there are vehicles, where there are rules.
+
+    Only as many routes are tried as take a fraction of a second, because the time is up already.
+    """
+    begun = [(kind, _end_beginning(instance, each)) for kind, each in enumerate(instance.fleet) if each.beginning]
+    routes, kinds = [stops for _, stops in begun], [kind for kind, _ in begun]
+    free = [0 if each.beginning else each.count or instance.size for each in instance.fleet]
+    needed = [0 if each.beginning else each.min_vehicles for each in instance.fleet]
+    done: set[Hashable] = {stop for stops in routes for stop in stops}
+    trials = _MOST_TRIALS
+    for stops in _list_orders(instance):
+        named = [
+            (labels, labels[stop]) for labels in (instance.same_vehicle, instance.one_of) if labels for stop in stops
+        ]
+        claimed = {*stops, *((id(labels), label) for labels, label in named if label)}
+        if not done.isdisjoint(claimed):
+            continue
+        for kind in sorted(range(len(free)), key=lambda kind: -needed[kind]):
+            if free[kind] == 0 or trials == 0:
+                continue
+            trials -= 1
+            if next(judge_route(instance, 1, stops, instance.fleet[kind]), None) is None:
+                free[kind], needed[kind] = free[kind] - 1, needed[kind] - 1
+                routes.append(stops)
+                kinds.append(kind)
+                done |= claimed
+                break
+    return Solution(tuple(routes), vehicles=tuple(kinds) or None)
+
+
+def _end_beginning(instance: Instance, vehicle: VehicleType) -> tuple[int, ...]:
+    """Add what must follow the beginning of a route: who comes directly after it, and what was collected for."""
+    stops, followers = list(vehicle.beginning), dict(instance.locked)
+    while stops[-1] in followers:
+        stops.append(followers[stops[-1]])
+    for stop in vehicle.beginning if instance.partners is not None else ():
+        partner = int(instance.partners[stop]) if instance.partners is not None and stop <= instance.size else 0
+        if partner > 0 and partner not in stops:
+            stops.append(partner)
+    return tuple(stops)
+
+
+def _list_orders(instance: Instance) -> Iterator[tuple[int, ...]]:
+    """List the customers without a prize, those of shipments and of locked legs together, as they must be served."""
+    followers, followed = dict(instance.locked), {second for _, second in instance.locked}
+    for customer in range(1, instance.size + 1):
+        partner = 0 if instance.partners is None else int(instance.partners[customer])
+        is_second = partner > 0 and instance.is_pickup is not None and not instance.is_pickup[customer]
+        has_prize = instance.prizes is not None and bool(np.isfinite(instance.prizes[customer]))
+        if has_prize or is_second or customer in followed:
+            continue
+        stops = [customer, partner] if partner > 0 else [customer]
+        while partner == 0 and stops[-1] in followers:
+            stops.append(followers[stops[-1]])
+        yield tuple(stops)

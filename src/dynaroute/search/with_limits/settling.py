@@ -14,7 +14,8 @@ from dynaroute.search.core.compiled import compiled_inline
 from dynaroute.search.core.problem import SearchProblem
 from dynaroute.search.core.random_numbers import RandomState
 from dynaroute.search.with_limits.evaluation import is_frozen
-from dynaroute.search.with_limits.missing import is_absent, is_left_out, note_absent, price_left_out
+from dynaroute.search.with_limits.kinds import price_unused
+from dynaroute.search.with_limits.missing import find_order, is_absent, is_left_out, note_absent, price_left_out
 from dynaroute.search.with_limits.saving import begin_saving
 from dynaroute.search.with_limits.times import is_within_limits, refresh_times, value_route
 
@@ -64,7 +65,7 @@ def _take_broken_routes_out(tours: Tours, log: Log, state: RandomState, problem:
                 break
             remove_stop(tours, customer, problem)
             if is_absent(tours, customer, problem):
-                absent[counts[ABSENT]] = customer
+                absent[counts[ABSENT]] = find_order(customer, problem)
                 counts[ABSENT] += 1
         refresh_times(tours, slot, problem)
     count = counts[ABSENT]
@@ -97,5 +98,5 @@ def _save(tours: Tours, best: Best, log: Log, count: int, missing: int, problem:
     best.costs[0] = 0.0
     for place in range(tours.counts[USED]):
         best.costs[0] += value_route(tours, tours.slots[place, SLOT_AT], problem)
-    best.costs[0] += price_left_out(tours, problem)
+    best.costs[0] += price_left_out(tours, problem) + price_unused(tours, problem)
     remember(tours, best, problem)

@@ -174,6 +174,7 @@ class VehicleSchema(_Document):
     breaks: list[BreakOfDay] | None = None
     reload: bool | str | list[str] | None = Field(default=None, description="Where it may load again.")
     max_trips: int | None = Field(default=None, ge=1)
+    min_vehicles: int | None = Field(default=None, ge=0, description="How many of them must be used at least.")
     loading: Time | None = Field(default=None, description="How long loading again takes.")
     skills: str | list[str] | None = None
     initial_load: Amount | None = None
@@ -270,15 +271,19 @@ class InstanceSchema(_Document):
     )
     shipments: list[dict[str, Any]] | None = Field(
         default=None,
-        description="Stops pickup and delivery, demand, and optionally id, prize, priority, max_ride, lifo.",
+        description="Stops pickup and delivery, demand, and optionally id, prize, priority, max_ride, lifo, one_of.",
     )
     backhauls: Backhauls | None = Field(default=None, description="strict: deliveries come before pickups.")
     buffer: Time | None = Field(default=None, description="Time before the end of windows in which no service begins.")
     balance: dict[str, Any] | None = Field(
         default=None, description="A price of work above a target: of (hours, stops or load), weight and target."
     )
-    profiles: dict[str, dict[str, list[list[float]]]] | None = Field(
-        default=None, description="Matrices distances or durations of vehicles that name the profile."
+    compactness: float | None = Field(
+        default=None, ge=0, description="Price of a km of each stop from the centre of its route."
+    )
+    profiles: dict[str, dict[str, Any]] | None = Field(
+        default=None,
+        description="Of vehicles that name it: matrices distances or durations, speed_by_hour (24 factors).",
     )
     locked: list[list[str | int]] | None = Field(
         default=None, description="Pairs of ids: the second follows directly after the first."

@@ -130,6 +130,9 @@ class SolveResponse(ResponseSchema):
     length: float | None = Field(default=None, description="Total length.")
     hours: float | None = Field(default=None, description="Hours from departure to end, of all routes together.")
     money: float | None = Field(default=None, description="What the plan costs, if anything has a price.")
+    spread: float | None = Field(
+        default=None, description="With a price of compact routes: mean distance of a stop from its route's centre."
+    )
     left_out: list[LeftOutSchema] | None = Field(
         default=None, description="Customers on no route, with a reason for each vehicle."
     )

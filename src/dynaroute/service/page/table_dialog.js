@@ -10,7 +10,7 @@ const MEANINGS = {
   id: "Id", x: "x", y: "y", lat: "Latitude", lon: "Longitude", position: "Latitude, longitude", demand: "Amount",
   service: "Service time", window: "Time window", earliest: "Earliest", latest: "Latest", depot: "Is the depot",
   kind: "Kind of stop", capacity: "Vehicle capacity", pickup: "Picked up", prize: "Prize", priority: "Priority",
-  release: "Ready at", late_cost: "Price of lateness", skills: "Skills",
+  release: "Ready at", late_cost: "Price of lateness", skills: "Skills", one_of: "One of these",
 };
 const [ONE_TYPE, OWN_TABLE] = ["capacity", "table"];
 const USUAL_FLEET = [{ name: "Van", count: 3, capacity: 100, shift: "07:00-17:00" }];
