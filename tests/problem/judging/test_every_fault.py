@@ -127,6 +127,8 @@ def _tighten_vehicles(instance: Instance, plan: Solution) -> Iterator[Fault]:
             limits.append(("after its shift", {"shift": (0, times.end - _SECOND)}, "late"))
         if (trips := len(split_trips(instance, route))) > 1:
             limits.append(("too many trips", {"max_trips": trips - 1}, "reload"))
+        if vehicle.count is None:
+            limits.append(("too few vehicles", {"min_vehicles": kinds.count(index) + 1}, "fleet"))
         if kinds.count(index) > 1:
             limits.append(("too many vehicles", {"count": kinds.count(index) - 1}, "fleet"))
         if instance.skills and any(instance.skills[node] for node in route if 0 < node <= instance.size):
@@ -183,7 +185,12 @@ def _tighten_customers(instance: Instance, plan: Solution) -> Iterator[Fault]:
             labels = [""] * (instance.size + 1)
             labels[customers[0].customer] = labels[customers[-1].customer] = "new"
             yield "not together", replace(instance, not_together=tuple(labels), same_vehicle=None), plan, "group"
-            yield "alternatives", replace(instance, one_of=tuple(labels)), plan, "group"
+        single = [
+            stop.customer for stop in customers if instance.partners is None or not instance.partners[stop.customer]
+        ]
+        if len(single) > 1:
+            chosen = tuple("new" if node in (single[0], single[-1]) else "" for node in range(instance.size + 1))
+            yield "alternatives", replace(instance, one_of=chosen), plan, "group"
     if instance.partners is not None and instance.is_pickup is not None:
         yield from _shorten_rides(instance, plan)
     firsts = [next((node for node in route if 1 <= node <= instance.size), 0) for route in plan.routes]
