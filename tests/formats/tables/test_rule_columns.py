@@ -260,7 +260,7 @@ def test_a_customer_whom_no_vehicle_may_serve_is_named_before_the_search(tmp_pat
     assert refusal.value.where.customer == 2
 
 
-HELD = ("not_together", "pickups", "priorities", "prizes", "release", "same_vehicle")
+HELD = ("not_together", "one_of", "pickups", "priorities", "prizes", "release", "same_vehicle")
 
 
 @pytest.mark.parametrize("seed", range(40))

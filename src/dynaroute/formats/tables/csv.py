@@ -19,9 +19,9 @@ from dynaroute.formats.tables.words import STOPS, is_depot
 from dynaroute.formats.unsupported import find_request
 from dynaroute.problem.instance import Instance
 
-_HELD_RULES = frozenset({"pickups", "prizes", "priorities", "release", "same_vehicle", "not_together"})
+_HELD_RULES = frozenset({"pickups", "prizes", "priorities", "release", "same_vehicle", "not_together", "one_of"})
 _COLUMNS_OF_NUMBERS = {"prizes": "prize", "priorities": "priority", "release": "release"}
-_COLUMNS_OF_LABELS = {"same_vehicle": "same vehicle", "not_together": "not together"}
+_COLUMNS_OF_LABELS = {"same_vehicle": "same vehicle", "not_together": "not together", "one_of": "one of"}
 _OTHER_KINDS = {
     ("<!doctype", "<html", "<table", "<?xml"): "a web page (HTML), or XML",
     ("%pdf",): "a PDF document",
