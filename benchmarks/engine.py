@@ -5,6 +5,9 @@
 MODELS has the folders n20, n50 and n100 with trained policies, for realistic numbers of routes; by default, the shipped
 models are used. Sizes above 100 use the policy for 100, and steps of sizes above 200 an eighth of the instances.
 
+--rules also times steps where instances have all rules beyond capacity, each its own, by the same policy with new
+weights at 0: the column "beside plain" is the rate as a part of that of plain steps.
+
 The floor is the time for the operations at the rate of the tensor cores, or for the bytes at the rate of the memory,
 whichever is longer. Work that samples share counts once, and the backward pass counts as two forward passes. Bytes
 are those that the backward pass needs again, written once and read once.
@@ -25,14 +28,16 @@ import numpy as np
 import torch
 
 from dynaroute.batch import InstanceBatch
+from dynaroute.cli.training.options import make_policy
 from dynaroute.construct import Augmented, Greedy, construct
 from dynaroute.construct.build import construct_once
 from dynaroute.construct.choose import MostLikely
 from dynaroute.model import Policy
+from dynaroute.training.plan.recipes import make_rules_plan
 from dynaroute.training.ranks import Ranks
 from dynaroute.training.replay.layout import ReplayLayout, ReplaySize
-from dynaroute.training.step.baselines import SharedBaseline
-from dynaroute.training.step.instances import TrainingTask
+from dynaroute.training.step.baselines import SharedBaseline, SharedByKindBaseline
+from dynaroute.training.step.instances import RuledTask, TrainingTask
 from dynaroute.training.step.optimiser import AdamOptimiser
 from dynaroute.training.step.recording import record_if_possible
 from dynaroute.training.step.reinforce import (
@@ -62,10 +67,12 @@ def measure(action: Callable[[], object], repeats: int) -> float:
     return statistics.median(seconds)
 
 
-def load(size: int, models: Path | None) -> Policy:
+def load(size: int, models: Path | None, *, with_rules: bool = False) -> Policy:
+    """Load a policy; with rules, it knows all of them and acts as before on plain instances."""
     trained = min(size, 100)
-    name: str | Path = f"amd-{trained}" if models is None else models / f"n{trained}"
-    return Policy.from_pretrained(name).to("cuda")
+    name = f"amd-{trained}" if models is None else str(models / f"n{trained}")
+    policy = make_policy(make_rules_plan(name), name) if with_rules else Policy.from_pretrained(name)
+    return policy.to("cuda")
 
 
 def make_update(policy: Policy, rate: float = 1e-6) -> PolicyUpdate:
@@ -101,21 +108,24 @@ def write(results: dict[str, Any], path: Path | None) -> None:
         path.write_text(json.dumps(results, indent=1))
 
 
-def measure_step(policy: Policy, size: int, instances: int, samples: int) -> dict[str, Any]:
+def measure_step(
+    policy: Policy, size: int, instances: int, samples: int, variants: tuple[str, ...] = ()
+) -> dict[str, Any]:
     """Time the parts and the whole of a training step."""
-    task, generator = TrainingTask(size, (CAPACITY[size],)), torch.Generator("cuda").manual_seed(2)
+    plain_task, generator = TrainingTask(size, (CAPACITY[size],)), torch.Generator("cuda").manual_seed(2)
+    task = RuledTask(plain_task, variants) if variants else plain_task
     count = instances * samples
     copies = task.draw(instances, generator, 0).repeat_each(samples)
     routes = sample_solutions(policy, copies, samples, 3)
     plain = make_update(policy)
-    baseline = SharedBaseline(Ranks())
+    baseline = SharedByKindBaseline(Ranks()) if variants else SharedBaseline(Ranks())
     advantages = baseline.advantages(copies[::samples], routes.lengths(copies))
     given = UpdateInput(copies, routes, advantages, samples)
     needed = ReplaySize.of(given.find_starts())
     torch.cuda.reset_peak_memory_stats()
     construct_seconds = measure(lambda: sample_solutions(policy, copies, samples, 3), 7)
     replay_seconds = measure(lambda: plain(given), 7)
-    graphed = record_if_possible(make_update(policy), size + 1)
+    graphed = record_if_possible(make_update(policy), copies.nodes)
     learner = Learner(policy, graphed, baseline, task, instances, samples, samples, generator, Ranks())
     steps = iter(range(10**9))
 
@@ -228,14 +238,15 @@ def format_tables(results: dict[str, Any]) -> str:
     lines += [
         "",
         "| step | trajectories per second | construct / replay, µs per trajectory | operations / bytes, µs "
-        "| over the floor | GPU busy | peak memory |",
-        "|---|---|---|---|---|---|---|",
+        "| over the floor | GPU busy | peak memory | beside plain |",
+        "|---|---|---|---|---|---|---|---|",
     ]
     for name, entry in results["steps"].items():
+        beside = f"{100 * entry['beside_plain']:.0f} %" if "beside_plain" in entry else ""
         lines.append(
             f"| n={name} | {entry['per_second']:,.0f} | {entry['construct_us']:.1f} / {entry['replay_us']:.1f} "
             f"| {entry['operations_us']:.2f} / {entry['bytes_us']:.2f} | {entry['floor_ratio']:.0f} "
-            f"| {100 * entry['busy']:.0f} % | {entry['peak_gb']:.1f} GB |"
+            f"| {100 * entry['busy']:.0f} % | {entry['peak_gb']:.1f} GB | {beside} |"
         )
     return "\n".join(lines)
 
@@ -248,11 +259,12 @@ def main() -> int:
     parser.add_argument("--greedy", type=int, default=10_000, help="instances to solve greedily; a tenth above n=100")
     parser.add_argument("--scaling", type=Path, help="file for a plot of time against size, 20 to 1000")
     parser.add_argument("--augment", action="store_true", help="also time 10,000 of n=100 in eight orientations")
+    parser.add_argument("--rules", action="store_true", help="also time steps with all rules beyond capacity")
     parser.add_argument("--out", type=Path)
     parser.add_argument("--quick", action="store_true", help="a check of a few seconds that it runs, not a measurement")
     arguments = parser.parse_args()
     if arguments.quick:
-        arguments.sizes, arguments.batches, arguments.greedy = "20", "64x8", 1000
+        arguments.sizes, arguments.batches, arguments.greedy, arguments.rules = "20", "64x8", 1000, True
     if arguments.quick and not torch.cuda.is_available():
         print("Skipped: this needs a GPU, and PyTorch finds none.")
         return 0
@@ -278,10 +290,14 @@ def main() -> int:
             if size > 200:  # else the steps would take minutes
                 instances = max(1, instances // 8)
             entry = measure_step(policy, size, instances, samples)
-            results["steps"][f"{size}, {instances} x {samples}"] = entry
-            print(
-                f"step n={size} {instances} x {samples}: {entry['per_second']:,.0f} trajectories per second", flush=True
-            )
+            name = f"{size}, {instances} x {samples}"
+            results["steps"][name] = entry
+            print(f"step n={name}: {entry['per_second']:,.0f} trajectories per second", flush=True)
+            if arguments.rules:
+                ruled = measure_step(load(size, arguments.models, with_rules=True), size, instances, samples, ("all",))
+                ruled["beside_plain"] = ruled["per_second"] / entry["per_second"]
+                results["steps"][f"{name}, all rules"] = ruled
+                print(f"step n={name}, all rules: {ruled['per_second']:,.0f} trajectories per second", flush=True)
         if arguments.augment and size == 100:
             results["augmented"] = measure_augmented(policy, size, 10_000)
         write(results, arguments.out)

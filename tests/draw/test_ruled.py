@@ -7,7 +7,7 @@ from dynaroute.base.errors import OptionError
 from dynaroute.batch.rules import NEVER, RuleBatch
 from dynaroute.draw.distribution import find_distribution
 from dynaroute.draw.ruled import find_variants, list_rules
-from dynaroute.model.rules import Facts, SegmentRules, _allows, _drive
+from dynaroute.model.rules import Facts, SegmentRules, _drive, _keeps
 from dynaroute.training.step.instances import DistributionTask, RuledTask, TrainingTask
 
 
@@ -28,7 +28,7 @@ def test_every_customer_can_be_served_alone(plain: TrainingTask | DistributionTa
     legs, lengths = rules._measure(torch.zeros_like(nodes), nodes)
     facts = Facts(*(each[:, None] for each in rules.facts))
     alone = _drive(rules.begin(), legs, lengths, rules.stops)  # (B, M)
-    is_allowed = _allows(rules.begin(), alone, rules.stops, facts, torch.zeros_like(nodes, dtype=torch.bool))
+    is_allowed = _keeps(rules.begin(), alone, rules.stops, facts)
     assert bool((is_allowed | ~batch.is_customer).all())
 
 
@@ -67,10 +67,10 @@ def test_the_same_state_of_the_generator_gives_the_same_rules() -> None:
 def test_a_policy_must_know_the_rules_of_all_variants() -> None:
     assert list_rules(("vrptw", "ovrpmb")) == ("open", "pickups", "windows")
     assert list_rules(()) == ()
-    assert len(list_rules(("all",))) == 7
+    assert len(list_rules(("all",))) == 8
 
 
-@pytest.mark.parametrize("name", ["vrp", "mdcvrp"])
+@pytest.mark.parametrize("name", ["vrp", "mdvrp2"])
 def test_an_unknown_variant_is_refused_by_name(name: str) -> None:
     with pytest.raises(OptionError, match=f"the variant '{name}' is unknown"):
         find_variants((name,))

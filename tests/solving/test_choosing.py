@@ -139,8 +139,10 @@ class TestPolicyWithRules:
         assert (approach.start, approach.model) == ("insertion", None)
         assert approach.message
 
-    def test_a_search_starts_from_insertion(self, knowing: str) -> None:
-        assert choose_one(FAR, model=knowing, iterations=5).start == "insertion"
+    def test_a_search_starts_from_a_policy_that_was_asked_for_unless_vehicles_count_first(self, knowing: str) -> None:
+        assert choose_one(FAR, model=knowing, iterations=5).start == "policy"
+        assert choose_one(FAR, model=knowing, iterations=5, objective="vehicles").start == "insertion"
+        assert choose_one(FAR, iterations=5).start == "insertion"
 
     def test_insertion_competes_with_the_generalist_as_nobody_asked_for_it(
         self, knowing: str, monkeypatch: pytest.MonkeyPatch

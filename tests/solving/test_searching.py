@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from policies import draw_instances, make_policy
+from policies import SMALL_AMD, draw_instances, make_policy
 
 from dynaroute.model import ModelCard
 from dynaroute.problem.fleet import VehicleType
@@ -236,6 +236,24 @@ def test_policy_that_is_named_builds_the_first_routes(limits: Any) -> None:
     assert result.model == "tiny"
     assert result.method.startswith("greedy x8 + search")
     assert result.trace[0][1] == pytest.approx(first.cost)
+
+
+@pytest.mark.parametrize(("size", "start"), [(1, "policy"), (30, "insertion")])
+def test_with_windows_a_search_starts_from_the_better_of_a_policy_that_knows_them_and_insertion(
+    size: int, start: str
+) -> None:
+    (plain,) = draw_instances(1, size)
+    windows = np.tile([0.0, 100.0], (size + 1, 1))
+    instance = replace(plain, windows=windows, speed=1.0)
+    config = replace(SMALL_AMD, rules=("windows",))
+    policy = make_policy(
+        config, card=ModelCard(name="tiny")
+    )  # untrained, so that it is only better where all are alike
+    result = solve(instance, model=policy, iterations=2, threads=1)
+    assert result.start.kind == start
+    assert check(instance, result.solution) == []
+    told = [message for message in result.messages if message.startswith("Insertion built the first routes; those of")]
+    assert len(told) == (start == "insertion")
 
 
 def test_attempts_for_which_there_was_no_time_are_told() -> None:

@@ -39,9 +39,10 @@ CustomerPositions = Literal["uniform", "clustered", "mixed"]
 DepotPosition = Literal["centre", "corner", "random"]
 DemandKind = Literal["unitary", "1-9", "1-10", "5-10", "1-100", "50-100", "quadrant", "many-small"]
 
-RecipeName = Literal["fast", "paper", "am", "pomo"]
+RecipeName = Literal["fast", "paper", "am", "pomo", "rules"]
 PolicyName = Literal["amd", "am", "rl"]
-PolicyRule = Literal["windows", "open", "distance", "duration", "backhauls", "pickups", "types"]  # beyond capacity
+# beyond capacity
+PolicyRule = Literal["windows", "open", "distance", "duration", "backhauls", "pickups", "types", "depots"]
 BaselineName = Literal["shared", "greedy", "rollout"]
 OptimiserName = Literal["adam", "muon"]
 ProverName = Literal["gurobi", "cp-sat"]

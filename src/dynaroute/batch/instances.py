@@ -26,7 +26,7 @@ FeatureRule: TypeAlias = "Callable[[InstanceBatch], Tensor]"  # computes the (B,
 
 @dataclass(frozen=True, eq=False)
 class InstanceBatch:
-    """A batch of B instances, padded to M = largest size + 1 nodes; node 0 is the depot.
+    """A batch of B instances, padded to M nodes: the depot is node 0, then come customers, and further depots if any.
 
     Attributes
     ----------
@@ -88,7 +88,7 @@ class InstanceBatch:
             raise InstanceError("there is no instance.", remedy="Give at least one.")
         if KINDS in known_rules and any(has_kinds(instance) for instance in instances):
             return cls._from_kinds(instances, known_rules)
-        count, nodes = len(instances), max(instance.size for instance in instances) + 1
+        count, nodes = len(instances), max(instance.node_count for instance in instances)
         coordinates = np.zeros((count, nodes, 2))
         demands = np.zeros((count, nodes), dtype=np.int32)
         names: set[str] = set()
@@ -101,10 +101,11 @@ class InstanceBatch:
                     f"instance {instance.name or index + 1} has no coordinates, which a policy needs.",
                     "Use the savings heuristic, which needs only distances.",
                 )
-            coordinates[index, : instance.size + 1] = instance.coordinates
+            coordinates[index, : instance.node_count] = instance.coordinates
             demands[index, : instance.size + 1] = instance.demands
         sizes = np.array([instance.size for instance in instances], dtype=np.int64)
-        locations = locate_all(instances, coordinates, sizes)
+        last = np.array([instance.node_count - 1 for instance in instances], dtype=np.int64)
+        locations = locate_all(instances, coordinates, last)
         capacity = np.array([instance.capacity for instance in instances], dtype=np.int32)
         plain = all(instance.distances is None and instance.metric == "euclidean" for instance in instances)
         is_globe = np.array([instance.metric != "euclidean" for instance in instances], dtype=np.int64)
@@ -194,6 +195,22 @@ class InstanceBatch:
         """(B, M) true for customers; false for the depot and for padding."""
         slots = torch.arange(self.nodes, device=self.device)
         return (slots > 0) & (slots <= self.sizes[:, None])
+
+    @property
+    def further_depots(self) -> Tensor | None:
+        """(B, M) which nodes are depots besides the first; None if no instance can have any."""
+        return None if self.rules is None or self.rules.depots == 1 else self.rules.is_further_depot
+
+    def find_depots(self, instance: Tensor, node: Tensor) -> Tensor:
+        """(T,) whether nodes are depots.
+
+        Parameters
+        ----------
+        instance, node
+            (T,) indices of instances and nodes.
+        """
+        further = self.further_depots
+        return node == 0 if further is None else (node == 0) | further[instance, node]
 
     def features(self, instance: Tensor, node: Tensor, dtype: torch.dtype) -> Tensor:
         """(T, 3) position and demand / capacity of T nodes, as the policy sees them (eq 2), then `node_features`.
@@ -360,7 +377,7 @@ def _keep_features(batch: InstanceBatch) -> Tensor:
 def _pad_distances(instances: Sequence[Instance], nodes: int) -> NDArray[np.float64]:
     distances = np.zeros((len(instances), nodes, nodes))
     for index, instance in enumerate(instances):
-        distances[index, : instance.size + 1, : instance.size + 1] = instance.distance_matrix
+        distances[index, : instance.node_count, : instance.node_count] = instance.distance_matrix
     return distances
 
 

@@ -53,17 +53,33 @@ class RouteBatch:
         (B, M) int32: its position on that route, from 0; -1 for the depot and padding.
     kind
         (B, M) int32: the kind of vehicle of that route, if vehicles differ (`InstanceBatch.kinds`); -1 as above.
+    depot
+        (B, M) int32: the node where each customer's route starts and ends; None if no instance has several depots.
     """
 
     route: Tensor
     position: Tensor
     kind: Tensor | None = None
+    depot: Tensor | None = None
 
     @classmethod
     def unvisited(cls, batch: InstanceBatch) -> RouteBatch:
         """Make empty tables: no customer is on a route yet."""
         route = torch.full((len(batch), batch.nodes), -1, dtype=torch.int32, device=batch.device)
-        return cls(route, route.clone())
+        return cls(route, route.clone(), None if batch.further_depots is None else torch.zeros_like(route))
+
+    def started_at(self, row: Tensor, route: Tensor, depot: Tensor) -> RouteBatch:
+        """Return the same routes, some of which start at other nodes than 0.
+
+        Parameters
+        ----------
+        row, route, depot
+            (R,) a solution, a route of it, and the node where that starts.
+        """
+        nodes = self.route.shape[1]
+        starts = torch.zeros_like(self.route)  # (B, M) of each route
+        starts[row, route] = depot.int()
+        return replace(self, depot=starts.gather(1, self.route.clamp(min=0, max=nodes - 1).long()) * (self.route >= 0))
 
     @classmethod
     def alone(cls, batch: InstanceBatch) -> RouteBatch:
@@ -99,6 +115,8 @@ class RouteBatch:
                 route[index, list(stops)] = number
                 position[index, list(stops)] = np.arange(len(stops))
         routes = cls(torch.from_numpy(route).to(batch.device), torch.from_numpy(position).to(batch.device))
+        if batch.further_depots is not None:
+            return routes._start_by_types(solutions, batch)
         if batch.kinds is None:
             return routes
         kind = np.full(shape, -1, dtype=np.int32)
@@ -106,6 +124,20 @@ class RouteBatch:
             for own, stops in zip(solution.vehicles or (), solution.routes, strict=True):
                 kind[index, list(stops)] = own
         return replace(routes, kind=torch.from_numpy(kind).to(batch.device))
+
+    def _start_by_types(self, solutions: Sequence[Solution], batch: InstanceBatch) -> RouteBatch:
+        """Start each route where its vehicle type does."""
+        assert batch.rules is not None
+        nodes_of = [{kind: node for node, kind in enumerate(row) if kind >= 0} for row in batch.rules.depot.tolist()]
+        starts: list[tuple[int, int, int]] = []
+        for index, (solution, nodes) in enumerate(zip(solutions, nodes_of, strict=True)):
+            kinds = solution.vehicles if len(nodes) > 1 else (0,) * len(solution.routes)
+            if kinds is None or not set(kinds) <= nodes.keys():
+                message = f"solution {index + 1} does not say where its routes start."
+                raise SolutionError.about("vehicles", message, "Give the vehicle type of each route.")
+            starts += [(index, number, nodes[kind]) for number, kind in enumerate(kinds)]
+        row, number, depot = torch.tensor(starts, device=batch.device).view(-1, 3).unbind(1)
+        return self.started_at(row, number, depot)
 
     def __len__(self) -> int:
         return len(self.route)
@@ -116,8 +148,22 @@ class RouteBatch:
 
     def map_tensors(self, change: Callable[[Tensor], Tensor]) -> RouteBatch:
         """Apply a function to every tensor."""
-        kind = None if self.kind is None else change(self.kind)
-        return RouteBatch(change(self.route), change(self.position), kind)
+        return RouteBatch(**{name: change(table) for name, table in self._tables().items()})
+
+    def list_tensors(self) -> list[Tensor]:
+        """All tensors, in a fixed order."""
+        return list(self._tables().values())
+
+    def replace_where(self, is_replaced: Tensor, others: RouteBatch) -> RouteBatch:
+        """Return these solutions, with others where (B,) says so."""
+        own = self._tables()
+        return RouteBatch(
+            **{name: torch.where(is_replaced[:, None], table, own[name]) for name, table in others._tables().items()}
+        )
+
+    def _tables(self) -> dict[str, Tensor]:
+        tables = {"route": self.route, "position": self.position, "kind": self.kind, "depot": self.depot}
+        return {name: table for name, table in tables.items() if table is not None}
 
     def with_rows(self, rows: Tensor, routes: RouteBatch) -> RouteBatch:
         """Return these solutions with others in the given rows, which have no more nodes.
@@ -129,10 +175,10 @@ class RouteBatch:
         routes
             The R new ones, on any device.
         """
-        route, position = self.route.clone(), self.position.clone()
-        route[rows, : routes.route.shape[1]] = routes.route.to(route.device)
-        position[rows, : routes.route.shape[1]] = routes.position.to(position.device)
-        return RouteBatch(route, position)
+        whole = self.map_tensors(torch.clone)
+        for table, part in zip(whole.list_tensors(), routes.list_tensors(), strict=True):
+            table[rows, : part.shape[1]] = part.to(table.device)
+        return whole
 
     def visits(self) -> Tensor:
         """(B, M - 1) customers in order of visit, then zeros as padding."""
@@ -156,14 +202,14 @@ class RouteBatch:
         visits = self.visits()  # (B, M - 1)
         route = self.route.gather(1, visits)  # (B, M - 1); -1 where padding points at the depot
         same_route = (route[:, 1:] == route[:, :-1]) & (route[:, 1:] >= 0)
-        depot = torch.zeros_like(visits)
+        depot = torch.zeros_like(visits) if self.depot is None else self.depot.gather(1, visits).long()
         rows = torch.arange(len(batch), device=visits.device)[:, None].expand_as(visits)  # (B, M - 1)
         seen = batch
         if batch.kinds is not None and batch.fleet is not None:
             assert self.kind is not None
             seen, rows = batch.kinds, rows * batch.fleet.per_instance + self.kind.gather(1, visits).clamp(min=0)
         onward = leg_lengths(seen, visits[:, :-1], visits[:, 1:], rows[:, :-1])  # (B, M - 2)
-        homeward = leg_lengths(seen, visits, depot, rows)  # (B, M - 1); 0 for padding
+        homeward = leg_lengths(seen, visits, depot, rows)  # (B, M - 1); 0 for padding, which is node 0
         # a table may hold other lengths for the way out than for the way back; straight lines are measured once
         outward = homeward if seen.distances is None else leg_lengths(seen, depot, visits, rows)
         if seen.rules is not None:
@@ -181,6 +227,7 @@ class RouteBatch:
         costs = self.lengths(batch).tolist()
         visits, sizes = self.visits(), batch.sizes.tolist()
         numbers = self.route.gather(1, visits).cpu().numpy()  # (B, M - 1)
+        types = None if self.depot is None else self._list_types(batch).gather(1, visits).cpu().numpy()  # (B, M - 1)
         is_first = numbers[:, 1:] != numbers[:, :-1]  # (B, M - 2) whether the next visit begins a route
         customers = visits.cpu().numpy()
         kinds = None if self.kind is None else self.kind.cpu().numpy()
@@ -188,9 +235,17 @@ class RouteBatch:
         for row, (stops, begins, size, cost) in enumerate(zip(customers, is_first, sizes, costs, strict=True)):
             order, edges = stops[:size].tolist(), [0, *(np.flatnonzero(begins[: size - 1]) + 1).tolist(), size]
             vehicles = None if kinds is None else tuple(kinds[row, [order[start] for start in edges[:-1]]].tolist())
+            if types is not None:
+                vehicles = tuple(types[row, edges[:-1]].tolist())
             routes = tuple(tuple(order[start:end]) for start, end in pairwise(edges))
             solutions.append(Solution(routes, cost, vehicles=vehicles))
         return solutions
+
+    def _list_types(self, batch: InstanceBatch) -> Tensor:
+        """(B, M) type of each customer's vehicle, which is that of its depot."""
+        assert self.depot is not None
+        assert batch.rules is not None
+        return batch.rules.depot.gather(1, self.depot.long())
 
 
 def _choose_kinds(kinds: InstanceBatch, fleet: Fleet) -> Tensor:

@@ -1,8 +1,11 @@
-"""What routes must keep besides capacity, as tensors: time windows, limits, open routes and pickups.
+"""What routes must keep besides capacity, as tensors: time windows, limits, open routes, pickups and several depots.
 
 Times and lengths are whole *ticks*, so that every device decides alike. A leg is rounded up, a window begins rounded up
 and ends rounded down, limits are rounded down: what is feasible in ticks is feasible in truth. There are so many ticks
 to a unit that the longest possible route fits in 31 bits.
+
+Further depots are nodes behind the customers. A route that starts at one of them goes there from node 0 first, at no
+cost: ways between depots take 0 ticks.
 """
 
 from __future__ import annotations
@@ -20,6 +23,7 @@ from dynaroute.base.errors import UnsupportedError
 from dynaroute.problem.fleet import VehicleType
 from dynaroute.problem.instance import Instance
 from dynaroute.problem.rules import refuse_other_rules
+from dynaroute.problem.working_day import DEPOT
 
 RULE_WORDS: dict[str, str] = {
     "windows": "time windows",
@@ -29,13 +33,15 @@ RULE_WORDS: dict[str, str] = {
     "backhauls": "backhauls after all deliveries",
     "pickups": "loads that are brought back",
     "types": "several vehicle types",
+    "depots": "several depots",
 }
 NEVER = 1 << 30  # ticks: later than any route ends
-KINDS = 64  # combinations of rules
-FEATURES = 5  # what eq 2 sees of a node besides position and demand
+KINDS = 128  # combinations of rules
+FEATURES = 6  # what eq 2 sees of a node besides position and demand
 
 _TICKS = 1 << 29  # of the longest route
-_KNOWN = frozenset({"pickups", "backhauls_last"})  # of `Instance.rules`
+_MOST_DEPOTS = 30  # one bit each
+_KNOWN = frozenset({"pickups", "backhauls_last", "places"})  # of `Instance.rules`
 _TABLES = ("legs", "durations")  # shared by all copies of an instance
 
 
@@ -49,6 +55,8 @@ class RuleBatch:
     ----------
     names
         Names of the rules that some instance may have, of those in `RULE_WORDS`.
+    depots
+        Number of depots that an instance may have.
     legs, durations
         (I, M, M) int32 ticks of the ways between nodes: lengths, and times.
     row
@@ -69,9 +77,14 @@ class RuleBatch:
         (B,) float64 ticks that make a unit of the unit square, and the time to drive it.
     day
         (B,) float64 ticks: when all is over.
+    depot
+        (B, M) int32: the vehicle type that starts at a node; -1 where none does.
+    reach
+        (B, M) int32: bit k says whether a vehicle of type k can serve a customer alone; 0 for other nodes.
     """
 
     names: frozenset[str]
+    depots: int
     legs: Tensor
     durations: Tensor
     row: Tensor
@@ -87,6 +100,8 @@ class RuleBatch:
     per_length: Tensor
     per_time: Tensor
     day: Tensor
+    depot: Tensor
+    reach: Tensor
 
     def map_tensors(self, change: Callable[[Tensor], Tensor]) -> RuleBatch:
         """Apply a function to every tensor."""
@@ -126,6 +141,11 @@ class RuleBatch:
         return {name: value for name, value in values.items() if isinstance(value, Tensor)}
 
     @property
+    def is_further_depot(self) -> Tensor:
+        """(B, M) whether a node is a depot, but not the first."""
+        return (self.depot >= 0) & (torch.arange(self.depot.shape[1], device=self.depot.device) > 0)
+
+    @property
     def kinds(self) -> Tensor:
         """(B,) int64 a number below `KINDS` for each combination of rules."""
         flags = (
@@ -135,6 +155,7 @@ class RuleBatch:
             self.longest_distance < NEVER,
             self.longest_duration < NEVER,
             (self.late < NEVER).any(1) | (self.early > 0).any(1),
+            self.is_further_depot.any(1),
         )
         return torch.stack([flag.long() << place for place, flag in enumerate(flags)]).sum(0)
 
@@ -142,7 +163,8 @@ class RuleBatch:
         """(T, `FEATURES`) what eq 2 sees of T nodes besides position and demand; all 0 where there is no rule.
 
         A customer's are its pickup, window, service, and whether it has a window. The depot's are the facts of its
-        instance: open routes, backhauls last, the longest distance, the day's length and the longest duration.
+        instance: open routes, backhauls last, the longest distance, the day's length, the longest duration, and whether
+        it is a further depot.
 
         Parameters
         ----------
@@ -157,7 +179,9 @@ class RuleBatch:
         )  # (T,) each
         day, has_times = self.day[instance], self.has_times[instance]
         times = torch.stack([early, late.minimum(day), service, (late < day) * day], 1) / day[:, None]  # (T, 4)
-        of_customer = torch.cat([(pickup / capacity)[:, None], times * has_times[:, None]], 1)  # (T, 5)
+        is_further = (self.depot.flatten()[flat] >= 0) & (node > 0)  # (T,)
+        none = torch.zeros_like(day)[:, None]
+        of_customer = torch.cat([(pickup / capacity)[:, None], times * has_times[:, None], none], 1)  # (T, 6)
         limit, duration = self.longest_distance[instance], self.longest_duration[instance]
         of_depot = torch.stack(
             [
@@ -166,10 +190,11 @@ class RuleBatch:
                 torch.where(limit < NEVER, limit / self.per_length[instance], 0.0),
                 torch.where(has_times, (day / self.per_time[instance]).log1p(), 0.0),
                 torch.where(duration < NEVER, duration / day, 0.0),
+                is_further,
             ],
             1,
-        )  # (T, 5)
-        return torch.where((node == 0)[:, None], of_depot, of_customer)
+        )  # (T, 6)
+        return torch.where((is_further | (node == 0))[:, None], of_depot, of_customer)
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,6 +218,8 @@ class Limits:
         (B,) see `RuleBatch`.
     extent
         (B,) units of length that make the unit square's side.
+    depot
+        (B, M) int32 see `RuleBatch`.
     """
 
     legs: Tensor
@@ -205,9 +232,39 @@ class Limits:
     is_open: Tensor
     is_last: Tensor
     extent: Tensor
+    depot: Tensor
+
+    def find_reach(self, times: Tensor, is_customer: Tensor) -> Tensor:
+        """Find which customers a vehicle of each depot can serve alone: see `RuleBatch.reach`.
+
+        That each can be served from somewhere is known, so rounding is left to the depot with the most room.
+
+        Parameters
+        ----------
+        times
+            (B, M, M).
+        is_customer
+            (B, M).
+        """
+        early, late = self.windows.unbind(-1)  # (B, M) each
+        returns = torch.where(self.is_open, 0.0, 1.0)[:, None, None]
+        back = times.transpose(1, 2) * returns  # (B, depot, customer)
+        start = (early[:, :1, None] + times).maximum(early[:, None])
+        room = torch.stack(
+            [
+                late[:, None] - start,
+                late[:, :1, None] - (start + self.service[:, None] + back),
+                self.longest_distance[:, None, None] - (self.legs + self.legs.transpose(1, 2) * returns),
+                self.longest_duration[:, None, None] - (times + self.service[:, None] + back),
+            ]
+        ).amin(0)  # (B, depot, customer)
+        room = room.masked_fill((self.depot < 0)[..., None], -torch.inf)
+        reaches = (room >= 0) | (room == room.amax(1, keepdim=True)) & (self.depot >= 0)[..., None]
+        bit = torch.ones_like(self.depot) << self.depot.clamp(min=0)
+        return (reaches * bit[..., None]).sum(1, dtype=torch.int32) * is_customer
 
 
-def measure_rules(limits: Limits, is_customer: Tensor, names: Collection[str]) -> RuleBatch:
+def measure_rules(limits: Limits, is_customer: Tensor, names: Collection[str], depots: int = 1) -> RuleBatch:
     """Measure rules in ticks, on any device, without waiting for it.
 
     Parameters
@@ -218,12 +275,15 @@ def measure_rules(limits: Limits, is_customer: Tensor, names: Collection[str]) -
         (B, M) false for depots and padding.
     names
         Names of the rules that some instance may have.
+    depots
+        Number of depots that an instance may have.
     """
     times = limits.legs if limits.durations is None else limits.durations  # (B, M, M)
     early, late = limits.windows.unbind(-1)  # (B, M) each
     has_times = (early > 0).any(1) | late.isfinite().any(1) | limits.longest_duration.isfinite()  # (B,)
+    longest = torch.where((limits.depot >= 0)[..., None], times, 0.0).amax(1)  # (B, M) from any depot
     # no vehicle gains by leaving earlier than the first customer needs
-    useful = torch.where(is_customer, (early - times[:, 0]).maximum(early[:, :1]), torch.inf).amin(1)  # (B,)
+    useful = torch.where(is_customer, (early - longest).maximum(early[:, :1]), torch.inf).amin(1)  # (B,)
     day = _find_day((early - useful[:, None]).clamp(min=0), late - useful[:, None], limits.service, times, is_customer)
     route = torch.where(has_times, day, limits.longest_distance.minimum(day))  # (B,) longest in time
     length = torch.where(limits.longest_distance.isfinite(), limits.longest_distance, _sum_legs(limits.legs))
@@ -233,10 +293,12 @@ def measure_rules(limits: Limits, is_customer: Tensor, names: Collection[str]) -
     pace = times.sum((1, 2)) / limits.legs.sum((1, 2)).clamp(min=1e-300)  # time per length; 1 if they are the same
     wide = of_time[:, None]
     begin = (useful[:, None] * wide).floor()  # whole ticks, so that other times keep theirs
+    is_between_depots = (limits.depot >= 0)[:, :, None] & (limits.depot >= 0)[:, None]  # (B, M, M)
     return RuleBatch(
         names=frozenset(names),
-        legs=_round(limits.legs * of_length[:, None, None], torch.ceil),
-        durations=_round(times * wide[..., None], torch.ceil),
+        depots=depots,
+        legs=_round(limits.legs * of_length[:, None, None], torch.ceil).masked_fill(is_between_depots, 0),
+        durations=_round(times * wide[..., None], torch.ceil).masked_fill(is_between_depots, 0),
         row=torch.arange(len(early), device=early.device),
         pickups=limits.pickups,
         early=_round((early * wide).ceil() - begin, torch.ceil).clamp(min=0),
@@ -250,6 +312,8 @@ def measure_rules(limits: Limits, is_customer: Tensor, names: Collection[str]) -
         per_length=limits.extent * of_length,
         per_time=limits.extent * pace * of_time,
         day=(day * of_time).clamp(min=1.0, max=NEVER),
+        depot=limits.depot,
+        reach=limits.find_reach(times, is_customer) if depots > 1 else is_customer.int(),
     )
 
 
@@ -289,7 +353,12 @@ def find_rules(instance: Instance) -> frozenset[str]:
     for field, is_there, what in (
         ("count", any(each.count is not None for each in instance.fleet), "a limited number of vehicles"),
         ("max_stops", any(each.max_stops is not None for each in instance.fleet), "a limited number of stops"),
-        ("vehicles", len({_without_capacity(each) for each in instance.fleet}) > 1, "types with different limits"),
+        ("vehicles", len({_without_start(each) for each in instance.fleet}) > 1, "types with different limits"),
+        (
+            "places",
+            not _has_usual_depots(instance),
+            "depots other than one type of vehicle at each, all with the same hours",
+        ),
         ("distances", _has_one_way_distances(instance), "one-way distances"),
     ):
         if is_there:
@@ -304,12 +373,24 @@ def find_rules(instance: Instance) -> frozenset[str]:
         "backhauls": "backhauls_last" in instance.rules,
         "pickups": "pickups" in instance.rules and "backhauls_last" not in instance.rules,
         "types": len({each.capacities for each in instance.fleet}) > 1,
+        "depots": len(set(instance.start_nodes)) > 1,
     }
     return frozenset(name for name, is_there in found.items() if is_there)
 
 
-def _without_capacity(kind: VehicleType) -> VehicleType:
-    return replace(kind, capacity=1, name="", count=None)
+def _without_start(kind: VehicleType) -> VehicleType:
+    end = "open" if kind.end == "open" else DEPOT
+    return replace(kind, capacity=1, name="", count=None, start=DEPOT, end=end)
+
+
+def _has_usual_depots(instance: Instance) -> bool:
+    """Whether vehicles start at the first depot, or one type at each depot with the same hours; and return there."""
+    starts, types = instance.start_nodes, len(instance.fleet)
+    hours = {tuple(instance.windows_of(node)) for node in starts}
+    is_one_of_each = 0 in starts and len(set(starts)) == types <= _MOST_DEPOTS and len(hours) == 1
+    is_alike = len({each.capacities for each in instance.fleet}) == 1
+    returns = all(end in (-1, start) for start, end in zip(starts, instance.end_nodes, strict=True))
+    return returns and (set(starts) == {0} or (is_one_of_each and is_alike))
 
 
 def _has_one_way_distances(instance: Instance) -> bool:
@@ -332,16 +413,19 @@ def read_rules(instances: Sequence[Instance], locations: NDArray[np.float64], na
     legs, durations = np.zeros((2, count, nodes, nodes))
     windows, service = np.tile([0.0, np.inf], (count, nodes, 1)), np.zeros((count, nodes))
     pickups = np.zeros((count, nodes), dtype=np.int32)
+    depot = np.full((count, nodes), -1, dtype=np.int32)
     for row, instance in enumerate(instances):
-        own, kind = slice(instance.size + 1), instance.fleet[0]
-        legs[row, own, own] = instance.distance_matrix
-        durations[row, own, own] = _list_durations(instance)
+        own, every, kind = slice(instance.size + 1), slice(instance.node_count), instance.fleet[0]
+        legs[row, every, every] = instance.distance_matrix
+        durations[row, every, every] = _list_durations(instance)
         if instance.windows is not None:
             windows[row, own] = instance.windows
         if instance.service is not None and instance.has_times:
             service[row, own] = instance.service
         if instance.pickups is not None:
             pickups[row, own] = instance.pickups
+        for number, start in reversed(list(enumerate(instance.start_nodes))):  # the first of several types
+            depot[row, start] = number
         if kind.end == "open":
             windows[row, 0, 1] = np.inf
         if kind.shift is not None:
@@ -361,8 +445,10 @@ def read_rules(instances: Sequence[Instance], locations: NDArray[np.float64], na
         is_open=torch.tensor([kind.end == "open" for kind in kinds]),
         is_last=torch.tensor(["backhauls_last" in instance.rules for instance in instances]),
         extent=_find_extents(torch.from_numpy(legs), torch.from_numpy(locations), is_customer),
+        depot=torch.from_numpy(depot),
     )
-    return measure_rules(limits, is_customer, names)
+    depots = max(len(instance.fleet) for instance in instances) if "depots" in names else 1
+    return measure_rules(limits, is_customer, names, depots)
 
 
 def _find_extents(legs: Tensor, locations: Tensor, is_customer: Tensor) -> Tensor:
@@ -375,7 +461,7 @@ def _find_extents(legs: Tensor, locations: Tensor, is_customer: Tensor) -> Tenso
 def _list_durations(instance: Instance) -> NDArray[np.float64]:
     if not instance.has_times or instance.speed == 1:
         return instance.distance_matrix
-    node = np.arange(instance.size + 1)
+    node = np.arange(instance.node_count)
     return instance.leg_durations(node[:, None], node)
 
 

@@ -115,10 +115,17 @@ def construct_once(policy: Policy, batch: InstanceBatch, chooser: Chooser | Solu
         )
     refuse_unknown_rules(policy, batch)
     if isinstance(chooser, SolutionBuilder):
+        _refuse_several_depots(batch)
         return chooser.build(policy, batch)
     if kernels_run_on(policy.device) and is_supported(policy, chooser):
         return construct_fused(policy, batch, chooser)
     return construct_eagerly(policy, batch, chooser)
+
+
+def _refuse_several_depots(batch: InstanceBatch) -> None:
+    if batch.further_depots is not None:
+        message = "these ways of decoding go on from partial routes, which start at the first depot."
+        raise UnsupportedError.about("depots", message, "Use greedy decoding, samples or several starts.")
 
 
 def refuse_unknown_rules(policy: Policy, batch: InstanceBatch) -> None:
@@ -156,14 +163,9 @@ def _construct_best(
         # the first of equals, because the reversed tour may differ in the last bit
         winner = (lengths <= length[:, None] * (1 + _SAME_LENGTH)).int().argmax(1)
         rows = torch.arange(count, device=batch.device) * len(attempts) + winner
-        best = _better(best, routes[rows], length < best_length * (1 - _SAME_LENGTH))
+        best = best.replace_where(length < best_length * (1 - _SAME_LENGTH), routes[rows])
         best_length = torch.minimum(best_length, length)
     return best
-
-
-def _better(old: RouteBatch, new: RouteBatch, is_better: Tensor) -> RouteBatch:
-    take = is_better[:, None]
-    return RouteBatch(torch.where(take, new.route, old.route), torch.where(take, new.position, old.position))
 
 
 class _Fitting(NamedTuple):

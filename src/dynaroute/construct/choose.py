@@ -28,7 +28,7 @@ class StepInfo(NamedTuple):
     route
         (P,) int64: routes finished so far.
     position
-        (P,) int64: customers on the current route so far.
+        (P,) int64: nodes visited on the current route so far.
     nodes
         (P, M) int64: node number of each slot.
     """
@@ -96,7 +96,7 @@ class Sample:
 
 @dataclass(frozen=True, eq=False)
 class StartAt:
-    """Force the first customer of the solution, then use another chooser.
+    """Force the first customer of the solution, if it may be first, then use another chooser.
 
     Attributes
     ----------
@@ -112,9 +112,11 @@ class StartAt:
     def __call__(self, logits: Tensor, info: StepInfo) -> Tensor:
         """Return the forced customer at the first step, then the other chooser's slot."""
         chosen = self.then(logits, info)
-        return torch.where(
-            info.step == 0, self.customers[info.trajectory], chosen
-        )  # at the first step, slots are node numbers
+        forced = self.customers[info.trajectory]  # (P,)
+        # at the first step, slots are node numbers; from the first depot, not everybody need be within reach
+        slot = forced.clamp(max=logits.shape[1] - 1)[:, None]
+        is_forced = (info.step == 0) & logits.gather(1, slot).squeeze(1).isfinite()
+        return torch.where(is_forced, forced, chosen)
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,8 +135,13 @@ class Follow:
         """Return the next stop of the given route, or the depot at its end."""
         rows = info.trajectory[:, None]
         on_route = self.routes.route[rows, info.nodes] == info.route[:, None]  # (P, M)
-        is_next = on_route & (self.routes.position[rows, info.nodes] == info.position[:, None])
-        return is_next.int().argmax(1)  # 0, the depot, if no customer is next
+        position = self.routes.position[rows, info.nodes]  # (P, M)
+        if self.routes.depot is None:
+            return (on_route & (position == info.position[:, None])).int().argmax(1)  # 0, the depot, if nobody is next
+        depot = torch.where(on_route, self.routes.depot[rows, info.nodes], 0)  # (P, M)
+        is_next = on_route & (position + (depot > 0) == info.position[:, None])
+        is_start = (info.nodes == depot.amax(1, keepdim=True)) & (info.nodes > 0) & (info.position == 0)[:, None]
+        return (is_next | is_start).int().argmax(1)
 
 
 class Departures(NamedTuple):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from copy import copy
+from dataclasses import replace
 from typing import NamedTuple, TypeAlias
 
 import torch
@@ -62,12 +63,19 @@ def construct_eagerly(policy: Policy, batch: InstanceBatch, chooser: Chooser) ->
         return routes
     # written all at once, because thousands of small indexed writes would cost more than the policy
     trajectory, node, route, position = (torch.cat(parts) for parts in zip(*visits, strict=True))  # (steps x P,) each
-    is_customer = node > 0
+    is_customer = (node > 0) & (node <= batch.sizes[trajectory])
     place = (trajectory[is_customer], node[is_customer])
-    return RouteBatch(
-        routes.route.index_put(place, route[is_customer].int()),
-        routes.position.index_put(place, position[is_customer].int()),
+    routes = replace(
+        routes,
+        route=routes.route.index_put(place, route[is_customer].int()),
+        position=routes.position.index_put(place, position[is_customer].int()),
     )
+    if batch.further_depots is None:
+        return routes
+    is_start = (node > 0) & ~is_customer
+    routes = routes.started_at(trajectory[is_start], route[is_start], node[is_start])
+    assert routes.depot is not None
+    return replace(routes, position=routes.position - (routes.depot > 0).int())  # the depot is no position
 
 
 def resume(
@@ -175,13 +183,16 @@ class Stretch:
         self.position = torch.zeros_like(trajectory)
         is_left = start.is_open.clone()  # (P, B's M)
         is_left[:, 0] = True
+        if batch.further_depots is not None:
+            is_left |= batch.further_depots[trajectory]
         someone, state = _find_states(batch.keys[trajectory], is_left)  # (S,), (P,)
         is_left = is_left[someone]  # (S, B's M)
         lengths = is_left.sum(1)  # (S,)
         packing = Packing(lengths, int(lengths.max()))
         row, node = is_left.nonzero().unbind(1)  # (T,) each
         owner = trajectory[someone][row]  # (T,)
-        memory = begin(Left(batch.features(owner, node, policy.dtype), node == 0, packing), folded)
+        is_depot = batch.find_depots(owner, node)  # (T,)
+        memory = begin(Left(batch.features(owner, node, policy.dtype), is_depot, packing), folded)
         self.memory = memory if len(someone) == len(state) else memory.take(state)
         self.nodes = packing.pad(node)[state]  # (P, M)
         demands = packing.pad(batch.demands[owner, node])[state]  # (P, M)
@@ -235,7 +246,7 @@ class Stretch:
     def finish(self, nodes: int) -> Departures:
         """Return where the vehicles start next, of batches of this many nodes."""
         left = torch.zeros(len(self.nodes), nodes, dtype=torch.bool, device=self.nodes.device)
-        left = left.scatter(1, self.nodes, self.state.is_open)
+        left = left.scatter(1, self.nodes, self.state.is_open_customer)  # depots stay, but nobody has to go there
         left[:, 0] = False
         return Departures(left, self.step, self.route)
 

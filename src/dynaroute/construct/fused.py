@@ -7,7 +7,7 @@ sampled routes with the same seed.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import torch
@@ -116,6 +116,8 @@ def construct_fused(
         precision = torch.float32 if batch.device.type == "cpu" else torch.float16
     if isinstance(policy, PointerNetwork):
         return construct_pointer(policy, batch, choice, precision)
+    if batch.further_depots is not None:
+        return _construct_depots(policy, batch, choice, precision)
     if batch.nodes <= _LARGEST_TILE:
         return _construct_whole(policy, batch, choice, precision)
 
@@ -127,6 +129,24 @@ def construct_fused(
         if len(rows):
             some = way(policy, batch[rows], choice.take(rows), precision)
             routes.route[rows], routes.position[rows] = some.route, some.position
+    return routes
+
+
+def _construct_depots(policy: Policy, batch: InstanceBatch, choice: Choice, precision: torch.dtype) -> RouteBatch:
+    """Build routes where some instances have several depots: those without kernels."""
+    assert batch.further_depots is not None
+    assert batch.rules is not None
+    in_order = batch.further_depots.any(1).sort(stable=True)  # those of one depot first
+    one = len(batch) - int(in_order.values.sum())
+    few, many = in_order.indices[:one], in_order.indices[one:]
+    routes = RouteBatch.unvisited(batch)
+    if one:
+        usual = replace(batch[few], rules=replace(batch.rules, depots=1).map_rows(lambda table: table[few]))
+        found = construct_fused(policy, usual, choice.take(few).to_chooser(), precision=precision)
+        routes = routes.with_rows(few, replace(found, depot=torch.zeros_like(found.route)))
+    if len(many):
+        found = construct_eagerly(policy, batch[many], choice.take(many).to_chooser())
+        routes = routes.with_rows(many, found)
     return routes
 
 
@@ -278,10 +298,10 @@ class RuleTables(NamedTuple):
     Attributes
     ----------
     vectors
-        Float32: the further columns (128, 5) of the customers' embedding and the depot's, the weights of states
-        (256, 5) and of moves (9, 10).
+        Float32: the further columns (128, 6) of the customers' embedding and the depot's, the weights of states
+        (256, 6) and of moves (9, 10).
     features
-        (B, N, 5) float32, further features of eq 2.
+        (B, N, 6) float32, further features of eq 2.
     stops
         (B, N, 6) int32: pickup, first and last start, service, time and length home.
     facts
@@ -312,7 +332,7 @@ class RuleTables(NamedTuple):
         nodes = node.expand(len(batch), -1)  # (B, N)
         of_all = SegmentRules.of(rules, owner, nodes, batch.demands, batch.capacity, batch.sizes, torch.float32)
         flat = owner.repeat_interleave(batch.nodes), nodes.flatten()
-        features = rules.features(*flat, batch.capacity[flat[0]])  # (B N, 5)
+        features = rules.features(*flat, batch.capacity[flat[0]])  # (B N, 6)
         stops, facts = of_all.stops, of_all.facts
         limits = (facts.closing, facts.longest_distance, facts.longest_duration)
         marks = (facts.is_last, facts.has_times, facts.has_pickups, rules.row)

@@ -13,35 +13,36 @@ from dataclasses import replace
 
 import torch
 from torch import Tensor
+from torch.nn.functional import pad
 
 from dynaroute.base.errors import OptionError
 from dynaroute.base.vocabulary import PolicyRule
 from dynaroute.batch import InstanceBatch
 from dynaroute.batch.rules import Limits, measure_rules
-from dynaroute.draw.variants import VARIANTS, Variant
+from dynaroute.draw.variants import MOST_DEPOTS, VARIANTS, Variant
 
-ALL_VARIANTS = "all"  # every rule drawn for itself: all variants of one depot, alike, and some longest durations
+ALL_VARIANTS = "all"  # every rule drawn for itself: all variants, with some longest durations
+_SHARE_OF_DEPOTS = 1 / 4  # of all variants
 _SHARE_OF_DURATIONS = 1 / 8
 _SHARES_OF_WINDOWS = (0.6, 0.8)  # RouteFinder's below the first, MVMoE's below the second, Solomon's kind above
 _SHARE_OF_OTHERS = 0.3  # of limits and of pickups that differ from RouteFinder's
 
 
 def find_variants(names: Sequence[str]) -> tuple[Variant, ...]:
-    """Find variants with one depot by name; "all" are all of them.
+    """Find variants by name; "all" are those of one depot, to which several are added.
 
     Parameters
     ----------
     names
         Names such as "vrptw".
     """
-    known = {name: variant for name, variant in VARIANTS.items() if variant.depots == 1}
     if tuple(names) == (ALL_VARIANTS,):
-        return tuple(known.values())
+        return tuple(variant for variant in VARIANTS.values() if variant.depots == 1)
     for name in names:
-        if name not in known:
-            remedy = f"Write all, or some of {', '.join(known)}."
+        if name not in VARIANTS:
+            remedy = f"Write all, or some of {', '.join(VARIANTS)}."
             raise OptionError.about("variants", f"the variant {name!r} is unknown.", remedy)
-    return tuple(known[name] for name in names)
+    return tuple(VARIANTS[name] for name in names)
 
 
 def list_rules(names: Sequence[str]) -> tuple[PolicyRule, ...]:
@@ -54,6 +55,7 @@ def list_rules(names: Sequence[str]) -> tuple[PolicyRule, ...]:
     """
     variants = find_variants(names)
     found: dict[PolicyRule, bool] = {
+        "depots": tuple(names) == (ALL_VARIANTS,) or any(each.depots > 1 for each in variants),
         "backhauls": any(each.backhauls == "last" for each in variants),
         "distance": any(each.has_limit for each in variants),
         "duration": tuple(names) == (ALL_VARIANTS,),
@@ -62,7 +64,7 @@ def list_rules(names: Sequence[str]) -> tuple[PolicyRule, ...]:
         "types": tuple(names) == (ALL_VARIANTS,),
         "windows": any(each.has_windows for each in variants),
     }
-    return tuple(name for name, is_there in found.items() if is_there)
+    return tuple(sorted(name for name, is_there in found.items() if is_there))
 
 
 def add_rules(batch: InstanceBatch, names: Sequence[str], generator: torch.Generator) -> InstanceBatch:
@@ -85,23 +87,29 @@ class _Adding:
 
     def __init__(self, batch: InstanceBatch, generator: torch.Generator) -> None:
         self.batch, self.generator = batch, generator
-        places = batch.coordinates.double()  # (B, M, 2)
-        self.legs = (places[:, :, None] - places[:, None]).square().sum(-1).sqrt()  # (B, M, M)
-        self.away = self.legs[:, 0] * batch.is_customer  # (B, M)
+        # (B, M): the vehicle type that starts at a node
+        self.depot = torch.where(torch.arange(batch.nodes, device=batch.device) > 0, -1, 0).expand(batch.demands.shape)
 
     def add(self, names: Sequence[str]) -> InstanceBatch:
-        batch, variants = self.batch, find_variants(names)
+        variants, rules = find_variants(names), list_rules(names)
         which = (self._row() * len(variants)).long()[:, 0]  # (B,)
-        is_open, is_last, is_mixed, has_limit, has_windows = (
+        is_open, is_last, is_mixed, has_limit, has_windows, has_depots = (
             self._list(flags)[which]
             for flags in zip(
                 *(
-                    (v.is_open, v.backhauls == "last", v.backhauls == "mixed", v.has_limit, v.has_windows)
+                    (v.is_open, v.backhauls == "last", v.backhauls == "mixed", v.has_limit, v.has_windows, v.depots > 1)
                     for v in variants
                 ),
                 strict=True,
             )
         )  # (B,) each
+        if "depots" in rules:
+            is_all = tuple(names) == (ALL_VARIANTS,)
+            self._add_depots(self._row()[:, 0] < _SHARE_OF_DEPOTS if is_all else has_depots)
+        batch = self.batch
+        places = batch.coordinates.double()  # (B, M, 2)
+        self.legs = (places[:, :, None] - places[:, None]).square().sum(-1).sqrt()  # (B, M, M)
+        self.away = self.legs[:, 0] * batch.is_customer  # (B, M)
         pickups = self._draw_pickups(is_last | is_mixed)  # (B, M)
         windows, service = self._draw_windows(has_windows, is_open)  # (B, M, 2), (B, M)
         furthest = 2 * self.away.amax(1)  # (B,)
@@ -118,9 +126,23 @@ class _Adding:
             is_open=is_open,
             is_last=is_last,
             extent=torch.ones_like(furthest),
+            depot=self.depot.int(),
         )
-        rules = measure_rules(limits, batch.is_customer, list_rules(names))
-        return replace(batch, demands=batch.demands * (pickups == 0), rules=rules)
+        measured = measure_rules(limits, batch.is_customer, rules, MOST_DEPOTS if "depots" in rules else 1)
+        return replace(batch, demands=batch.demands * (pickups == 0), rules=measured)
+
+    def _add_depots(self, has_depots: Tensor) -> None:
+        """Add further depots anywhere to some instances, behind their customers."""
+        batch, more = self.batch, MOST_DEPOTS - 1
+        drawn = self._unit(2 * more).view(-1, more, 2).to(batch.locations.dtype)  # (B, D - 1, 2)
+        node = torch.arange(batch.nodes + more, device=batch.device)
+        number = node - batch.sizes[:, None]  # (B, M + D - 1): 1, 2, ... behind the customers
+        is_there = (number > 0) & (number <= more) & has_depots[:, None]
+        place = (number - 1).clamp(0, more - 1)[..., None].expand(-1, -1, 2)
+        locations = torch.where(is_there[..., None], drawn.gather(1, place), pad(batch.locations, (0, 0, 0, more)))
+        demands = pad(batch.demands, (0, more))
+        self.batch = replace(batch, locations=locations, coordinates=locations, demands=demands)
+        self.depot = torch.where(is_there, number, torch.where(node > 0, -1, 0))
 
     def _draw_limit(self, furthest: Tensor) -> Tensor:
         """(B,) longest distances, RouteFinder's or wider ones."""

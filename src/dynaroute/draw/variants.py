@@ -21,7 +21,7 @@ _DAY = 4.6  # when the depots close
 _LONGEST = 2.8  # largest limit of a route, unless a customer lies further away
 _ALMOST_NOTHING = 1e-6
 _SHARE_OF_BACKHAULS = 0.2
-_MOST_DEPOTS = 3
+MOST_DEPOTS = 3  # of the variants with several
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ _FLAGS = (False, True)
 VARIANTS: dict[str, Variant] = {
     variant.name: variant
     for depots, backhauls, has_limit, has_windows, is_open in product(
-        (1, _MOST_DEPOTS), _BACKHAULS, _FLAGS, _FLAGS, _FLAGS
+        (1, MOST_DEPOTS), _BACKHAULS, _FLAGS, _FLAGS, _FLAGS
     )
     if (variant := Variant(is_open, backhauls, has_limit, has_windows, depots))
 }

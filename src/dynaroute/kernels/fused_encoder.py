@@ -22,7 +22,7 @@ _FIRST_NORMALISATION = tl.constexpr(VectorOffset.FIRST_NORMALISATION)
 _SECOND_NORMALISATION = tl.constexpr(VectorOffset.SECOND_NORMALISATION)
 _LAYER_VECTORS = tl.constexpr(VectorOffset.LAYER)
 _LAYER_VECTORS_WITH_BATCH_NORM = tl.constexpr(VectorOffset.LAYER_WITH_BATCH_NORM)
-_DEPOT_RULES = tl.constexpr(RuleOffset.DEPOT)
+_DEPOT_RULES, _FEATURES = tl.constexpr(RuleOffset.DEPOT), tl.constexpr(RuleOffset.FEATURES)
 _LOG2_E = tl.constexpr(1.4426950408889634)  # because the GPU has an instruction for powers of 2
 
 
@@ -38,9 +38,9 @@ def embed(x, y, fraction, is_depot, dims, vectors):
 def embed_rules(features, rule_vectors, is_row, is_depot, dims, tile: tl.constexpr):
     """Eq 2: what the further features add, (tile, 128)."""
     total = tl.zeros((tile, 128), tl.float32)
-    for number in tl.static_range(5):
-        customer = tl.load(rule_vectors + dims * 5 + number)[None, :]
-        depot = tl.load(rule_vectors + _DEPOT_RULES + dims * 5 + number)[None, :]
+    for number in tl.static_range(_FEATURES):
+        customer = tl.load(rule_vectors + dims * _FEATURES + number)[None, :]
+        depot = tl.load(rule_vectors + _DEPOT_RULES + dims * _FEATURES + number)[None, :]
         feature = tl.load(features + number, mask=is_row, other=0.0)
         total += feature[:, None] * tl.where(is_depot[:, None], depot, customer)
     return total

@@ -40,6 +40,7 @@ _LAYER_MATRICES = tl.constexpr(MatrixOffset.LAYER)
 _CAPACITY, _EDGE_CAPACITY = tl.constexpr(VectorOffset.CAPACITY), tl.constexpr(VectorOffset.EDGE_CAPACITY)
 _DISTANCE = tl.constexpr(VectorOffset.DISTANCE)
 _STATES, _MOVES = tl.constexpr(RuleOffset.STATES), tl.constexpr(RuleOffset.MOVES)
+_STATE_COLUMNS, _FEATURES = tl.constexpr(RuleOffset.STATE_COLUMNS), tl.constexpr(RuleOffset.FEATURES)
 _LOG2_E = tl.constexpr(1.4426950408889634)  # because the GPU has an instruction for powers of 2
 
 
@@ -77,7 +78,7 @@ def build_solutions(
     tile: tl.constexpr,
     rules: tl.constexpr = False,
     rule_vectors=None,  # packed weights: see RuleTables
-    rule_features=None,  # (B, N, 5) float32 further features of eq 2
+    rule_features=None,  # (B, N, 6) float32 further features of eq 2
     rule_stops=None,  # (B, N, 6) int32
     rule_facts=None,  # (B, 7) int32
     rule_scales=None,  # (B, 3) float32
@@ -139,7 +140,9 @@ def build_solutions(
 
         hidden = embed(x, y, demand.to(tl.float32) / row_capacity.to(tl.float32), is_depot, dims, vectors)
         if rules:
-            hidden += embed_rules(rule_features + (table_row + node) * 5, rule_vectors, is_row, is_depot, dims, tile)
+            hidden += embed_rules(
+                rule_features + (table_row + node) * _FEATURES, rule_vectors, is_row, is_depot, dims, tile
+            )
         hidden = encode(
             hidden, row_segment, dims, matrices, vectors, attention_scale, layers, has_batch_norm, native, precision
         )
@@ -212,14 +215,15 @@ def build_solutions(
             query = tl.where(is_own_head, query + capacity_query[:, None] * fraction[None, :], 0.0)
             if rules:
                 of_heads = tl.zeros((128, 64), tl.float32)
-                for number in tl.static_range(5):
+                for number in tl.static_range(5):  # the last is 0 where there is one depot
                     of_state = describe_state(
                         number, collectable, worked, departure, latest, driven, has_collected, full, longest_distance,
                         longest_duration, has_times, has_pickups, day, per_length,
                     )  # fmt: skip
                     of_state = tl.where(is_own_head, _spread(of_state, owner)[None, :], 0.0)  # (128, 64)
-                    query += tl.load(rule_vectors + _STATES + dims * 5 + number)[:, None] * of_state
-                    of_heads += tl.load(rule_vectors + _STATES + (128 + dims) * 5 + number)[:, None] * of_state
+                    weight = rule_vectors + _STATES + dims * _STATE_COLUMNS + number
+                    query += tl.load(weight)[:, None] * of_state
+                    of_heads += tl.load(weight + 128 * _STATE_COLUMNS)[:, None] * of_state
 
             # eqs 14 to 19; columns of waiting slots are never read
             is_open = (open_bits[:, None] & bit[None, :]) != 0  # (tile, 8)

@@ -15,9 +15,11 @@ _NEVER = tl.constexpr(1 << 30)
 class RuleOffset:
     """Where parameters that only rules need begin in their vector; and columns of the tables of nodes and facts."""
 
-    DEPOT = 5 * 128  # after the further columns of the customers' embedding
+    FEATURES = 6  # columns of what is further embedded
+    DEPOT = FEATURES * 128  # after the further columns of the customers' embedding
+    STATE_COLUMNS = 6
     STATES = 2 * DEPOT
-    MOVES = STATES + 5 * 256
+    MOVES = STATES + STATE_COLUMNS * 256
     STOP_COLUMNS = 6  # pickup, early, late, service, home, way home
     FACT_COLUMNS = 7  # closing, longest distance, longest duration, last, times, pickups, row of the tables
 
@@ -58,7 +60,7 @@ def allows(
     deliverable, worked, departure, latest, driven, has_collected, demand, late, service, home, way_home, closing,
     longest_distance, longest_duration, is_last, is_start,
 ):  # fmt: skip
-    """Whether a stop may be served, given the numbers afterwards and `has_collected` before. Twin: `_allows`."""
+    """Whether a stop may be served, given the numbers afterwards and `has_collected` before. Twin: `_keeps`."""
     duration = worked + tl.maximum(departure - latest, 0)
     return is_start | (
         (deliverable >= 0)
@@ -75,7 +77,7 @@ def describe_state(
     K: tl.constexpr, collectable, worked, departure, latest, driven, has_collected, capacity, longest_distance,
     longest_duration, has_times, has_pickups, day, per_length,
 ):  # fmt: skip
-    """The K-th state of eq 12 besides D_t. Twin: `describe_states`."""
+    """The K-th state of eq 12 besides D_t, where there is one depot. Twin: `_describe_states`."""
     if K == 0:
         found = collectable.to(tl.float32) / capacity.to(tl.float32) * has_pickups
     elif K == 1:

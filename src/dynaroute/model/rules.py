@@ -13,6 +13,9 @@ minus c'.
 Loads: R_d is the room for more deliveries, which are on board from the depot on, and R_p that for pickups. A stop with
 delivery d and pickup p makes R_p' = R_p - p and R_d' = min(R_d - d, R_p'); both must stay at 0 or more. Without
 pickups, R_d is D_t.
+
+Where there are several depots, the first step of a route may be one of them, at no cost: the route then starts there
+and ends there. The way home is that to the route's own depot.
 """
 
 from __future__ import annotations
@@ -24,7 +27,7 @@ from torch import Tensor
 
 from dynaroute.batch.rules import NEVER, RuleBatch
 
-STATES = 5  # what eq 12 sees of a vehicle besides D_t
+STATES = 6  # what eq 12 sees of a vehicle besides D_t
 MOVES = 10  # what the scores see of a step and a node
 
 
@@ -45,6 +48,8 @@ class RouteProgress(NamedTuple):
         Ticks of length.
     has_collected
         (P, S) bool: whether there was a pickup.
+    base
+        Slot of the depot where the route started.
     """
 
     deliverable: Tensor
@@ -54,6 +59,7 @@ class RouteProgress(NamedTuple):
     latest: Tensor
     driven: Tensor
     has_collected: Tensor
+    base: Tensor
 
     def take(self, rows: Tensor) -> RouteProgress:
         """Select the (Q,) vehicles in `rows`, which may repeat."""
@@ -66,7 +72,7 @@ class Outlook(NamedTuple):
     Attributes
     ----------
     feasible
-        (P, S, M) customers that the rules allow, whether open or not.
+        (P, S, M) where the rules let a vehicle go, whether customers are open or not.
     states
         (P, S, `STATES`) the states of eq 12 besides D_t.
     moves
@@ -90,7 +96,9 @@ class Stops(NamedTuple):
     demand, pickup, early, late, service
         int64, as in `RuleBatch`.
     home, way_home
-        int64 ticks of time and length to the depot; 0 if routes are open.
+        int64 ticks of time and length to the route's depot; 0 if routes are open.
+    depot, reach
+        int64, as in `RuleBatch`.
     is_customer
         bool.
     """
@@ -102,6 +110,8 @@ class Stops(NamedTuple):
     service: Tensor
     home: Tensor
     way_home: Tensor
+    depot: Tensor
+    reach: Tensor
     is_customer: Tensor
 
 
@@ -114,6 +124,8 @@ class Facts(NamedTuple):
         As in `RuleBatch`; `closing` is when the depot closes.
     has_pickups
         Whether anybody gives something back.
+    offers
+        The depots from which somebody can be served, as bits; 0 if no instance has several.
     near_length, near_time
         One over the ticks between neighbours, of length and time; for the typical spacing of the remaining nodes.
     per_length
@@ -128,6 +140,7 @@ class Facts(NamedTuple):
     has_times: Tensor
     day: Tensor
     has_pickups: Tensor
+    offers: Tensor
     near_length: Tensor
     near_time: Tensor
     per_length: Tensor
@@ -140,6 +153,8 @@ class SegmentRules(NamedTuple):
     ----------
     batch
         The rules of all instances.
+    owner
+        (P,) instance of each segment.
     row
         (P,) row of each segment's instance in the tables of ways.
     nodes
@@ -151,6 +166,7 @@ class SegmentRules(NamedTuple):
     """
 
     batch: RuleBatch
+    owner: Tensor
     row: Tensor
     nodes: Tensor
     stops: Stops
@@ -186,8 +202,9 @@ class SegmentRules(NamedTuple):
         dtype
             Type of what the policy sees.
         """
-        pickup, early, late, service = (
-            table[owner[:, None], nodes].long() for table in (batch.pickups, batch.early, batch.late, batch.service)
+        of_nodes = (batch.pickups, batch.early, batch.late, batch.service, batch.depot, batch.reach)
+        pickup, early, late, service, depot, reach = (
+            table[owner[:, None], nodes].long() for table in of_nodes
         )  # (P, M) each
         row = batch.row[owner]  # (P,)
         returns = ~batch.is_open[owner][:, None]  # (P, 1)
@@ -195,7 +212,7 @@ class SegmentRules(NamedTuple):
             table[row[:, None], nodes, torch.zeros_like(nodes)].long() * returns
             for table in (batch.durations, batch.legs)
         )  # (P, M) each
-        is_customer = (torch.arange(nodes.shape[1], device=nodes.device) > 0).expand_as(nodes)
+        is_customer = (torch.arange(nodes.shape[1], device=nodes.device) > 0) & (depot < 0)
         spread = count.double().clamp(min=1).sqrt()  # (P,)
         facts = Facts(
             capacity=capacity.long(),
@@ -206,23 +223,24 @@ class SegmentRules(NamedTuple):
             has_times=batch.has_times[owner],
             day=batch.day[owner].to(dtype),
             has_pickups=(batch.pickups > 0).any(1)[owner],
+            offers=_join_bits(reach, batch.depots) if batch.depots > 1 else torch.zeros_like(row),
             near_length=(spread / batch.per_length[owner]).to(dtype),
             near_time=(spread / batch.per_time[owner]).to(dtype),
             per_length=batch.per_length[owner].to(dtype),
         )
-        stops = Stops(demands.long(), pickup, early, late, service, home, way_home, is_customer)
-        return cls(batch, row, nodes, stops, facts)
+        stops = Stops(demands.long(), pickup, early, late, service, home, way_home, depot, reach, is_customer)
+        return cls(batch, owner, row, nodes, stops, facts)
 
     def take(self, rows: Tensor) -> SegmentRules:
         """Select the (Q,) segments in `rows`, which may repeat."""
         stops, facts = Stops(*(part[rows] for part in self.stops)), Facts(*(part[rows] for part in self.facts))
-        return SegmentRules(self.batch, self.row[rows], self.nodes[rows], stops, facts)
+        return SegmentRules(self.batch, self.owner[rows], self.row[rows], self.nodes[rows], stops, facts)
 
     def begin(self) -> RouteProgress:
         """Begin routes at the depot: one step each."""
         room = self.facts.capacity[:, None]  # (P, 1)
         none = torch.zeros_like(room)
-        return RouteProgress(room, room, none, none, torch.full_like(room, NEVER), none, none.bool())
+        return RouteProgress(room, room, none, none, torch.full_like(room, NEVER), none, none.bool(), none)
 
     def visit(self, before: RouteProgress, previous: Tensor, chosen: Tensor) -> RouteProgress:
         """Return the progress after each vehicle went from its slot to a chosen one, (P, S) each (eq 21).
@@ -232,6 +250,7 @@ class SegmentRules(NamedTuple):
         stop = Stops(*(each.gather(1, chosen) for each in self.stops))  # (P, S)
         legs, lengths = self._measure(previous, chosen)
         after = _drive(before, legs, lengths, stop)
+        after = after._replace(base=torch.where(stop.depot >= 0, chosen, after.base))
         return RouteProgress(*map(torch.where, [chosen != 0] * len(after), after, self.begin()))
 
     def follow(self, steps: int) -> RouteProgress:
@@ -261,6 +280,7 @@ class SegmentRules(NamedTuple):
             latest=(late - arrived).cummin(1).values,
             driven=lengths.cumsum(1),
             has_collected=stop.pickup.cumsum(1) > 0,
+            base=((slot > 0) & (self.stops.depot[:, 1:2] >= 0)).long(),
         )
 
     def look(self, progress: RouteProgress, previous: Tensor) -> Outlook:
@@ -272,10 +292,21 @@ class SegmentRules(NamedTuple):
             Stops(*(each[:, None] for each in self.stops)),
             Facts(*(each[:, None, None] for each in self.facts)),
         )
+        depot, here = (self.stops.depot.gather(1, slots)[..., None] for slots in (progress.base, previous))  # (P, S, 1)
+        leg = _Leg(depot, (previous == 0)[..., None], here >= 0, everywhere == 0)
+        if self.has_depots:
+            home, way_home = self._measure_home(everywhere, progress.base[..., None].expand_as(everywhere))
+            stop = stop._replace(home=home, way_home=way_home)  # (P, S, M) each
         after = _drive(before, legs, lengths, stop)  # (P, S, M)
-        states = describe_states(progress, Facts(*(each[:, None] for each in self.facts)))
-        is_allowed = _allows(before, after, stop, facts, (previous == 0)[..., None])
-        return Outlook(is_allowed, states, _describe_moves(before, after, stop, facts))
+        is_allowed = _allows(before, after, stop, facts, leg)
+        return Outlook(is_allowed, self.describe(progress, previous), _describe_moves(before, after, stop, facts))
+
+    def describe(self, progress: RouteProgress, previous: Tensor) -> Tensor:
+        """(P, S, `STATES`): what eq 12 sees besides D_t of vehicles at (P, S) slots; 0 where there is no rule."""
+        way_home = torch.zeros_like(previous)
+        if self.has_depots:
+            _, way_home = self._measure_home(previous, progress.base)
+        return _describe_states(progress, way_home, Facts(*(each[:, None] for each in self.facts)))
 
     def look_at(self, progress: RouteProgress, segment: Tensor, step: Tensor, slot: Tensor) -> Outlook:
         """Look at single slots: (N,) pairs of a step of a segment, and a slot. There are no states.
@@ -292,10 +323,30 @@ class SegmentRules(NamedTuple):
             Stops(*(each[segment, slot] for each in self.stops)),
             Facts(*(each[segment] for each in self.facts)),
         )
-        ways = self.row[segment], self.nodes[segment, step], self.nodes[segment, slot]
+        depot, here = self.stops.depot[segment, before.base], self.stops.depot[segment, step]
+        leg = _Leg(depot, step == 0, here >= 0, slot == 0)
+        row, node = self.row[segment], self.nodes[segment, slot]
+        ways = row, self.nodes[segment, step], node
+        if self.has_depots:
+            homeward = row, node, self.nodes[segment, before.base]
+            returns = ~self.batch.is_open[self.owner[segment]]
+            home, way_home = (table[homeward].long() * returns for table in (self.batch.durations, self.batch.legs))
+            stop = stop._replace(home=home, way_home=way_home)
         after = _drive(before, self.batch.durations[ways].long(), self.batch.legs[ways].long(), stop)  # (N,)
         moves = _describe_moves(before, after, stop, facts)
-        return Outlook(_allows(before, after, stop, facts, step == 0), moves.new_empty(0), moves)
+        is_allowed = _allows(before, after, stop, facts, leg)
+        return Outlook(is_allowed, moves.new_empty(0), moves)
+
+    @property
+    def has_depots(self) -> bool:
+        """Whether some instance may have several depots."""
+        return self.batch.depots > 1
+
+    def _measure_home(self, slot: Tensor, base: Tensor) -> tuple[Tensor, Tensor]:
+        """(P, ...) int64 ticks of time and length from (P, ...) slots to depots; 0 if routes are open."""
+        returns = ~self.batch.is_open[self.owner].view(-1, *(1 for _ in slot.shape[1:]))
+        home, way_home = self._measure(slot, base)
+        return home * returns, way_home * returns
 
     def _measure(self, start: Tensor, end: Tensor) -> tuple[Tensor, Tensor]:
         """(P, ...) int64 ticks of time and length between (P, ...) slots."""
@@ -316,16 +367,49 @@ def _drive(before: RouteProgress, legs: Tensor, lengths: Tensor, stop: Stops) ->
         latest=before.latest.minimum(stop.late - arrived),
         driven=before.driven + lengths,
         has_collected=before.has_collected | (stop.pickup > 0),
+        base=before.base,
     )
 
 
-def _allows(before: RouteProgress, after: RouteProgress, stop: Stops, facts: Facts, is_start: Tensor) -> Tensor:
-    """Find customers that may be served so that the vehicle can go on (eqs 14 and 19).
+def _join_bits(words: Tensor, bits: int) -> Tensor:
+    """(P,) all bits of (P, M) words together."""
+    return torch.stack([((words >> bit) & 1).amax(1) << bit for bit in range(bits)]).sum(0)
 
-    From the depot all may be, because every customer can be served alone.
+
+class _Leg(NamedTuple):
+    """What matters of a leg where there are several depots.
+
+    Attributes
+    ----------
+    depot
+        Number of the depot where the route started.
+    is_first, is_start
+        Whether it leaves node 0, or any depot.
+    is_return
+        Whether it ends the route.
     """
+
+    depot: Tensor
+    is_first: Tensor
+    is_start: Tensor
+    is_return: Tensor
+
+
+def _allows(before: RouteProgress, after: RouteProgress, stop: Stops, facts: Facts, leg: _Leg) -> Tensor:
+    """Find where a vehicle may go (eqs 14 and 19).
+
+    From a depot it may go to all who can be served alone from there, and first of all to another depot from which
+    somebody can be.
+    """
+    offered = torch.where(stop.is_customer, stop.reach >> leg.depot, facts.offers >> stop.depot.clamp(min=0)) & 1 > 0
+    may_begin = offered & (stop.is_customer | leg.is_first)
+    return torch.where(leg.is_start, may_begin, leg.is_return | (stop.is_customer & _keeps(before, after, stop, facts)))
+
+
+def _keeps(before: RouteProgress, after: RouteProgress, stop: Stops, facts: Facts) -> Tensor:
+    """Whether all rules are kept if a stop is served and the vehicle drives home."""
     start = after.worked - stop.service + after.departure
-    return is_start | (
+    return (
         (after.deliverable >= 0)
         & (start <= stop.late)
         & (after.worked + after.departure + stop.home <= facts.closing)
@@ -335,14 +419,8 @@ def _allows(before: RouteProgress, after: RouteProgress, stop: Stops, facts: Fac
     )
 
 
-def describe_states(progress: RouteProgress, facts: Facts) -> Tensor:
-    """(..., `STATES`): what eq 12 sees besides D_t; 0 where there is no rule.
-
-    Parameters
-    ----------
-    progress, facts
-        In shapes that broadcast.
-    """
+def _describe_states(progress: RouteProgress, way_home: Tensor, facts: Facts) -> Tensor:
+    """(..., `STATES`): what eq 12 sees besides D_t; `way_home` is 0 unless there are several depots."""
     dtype = facts.day.dtype
     states = [
         progress.collectable.to(dtype) / facts.capacity * facts.has_pickups,
@@ -350,6 +428,7 @@ def describe_states(progress: RouteProgress, facts: Facts) -> Tensor:
         (facts.longest_distance - progress.driven) / facts.per_length * (facts.longest_distance < NEVER),
         (facts.longest_duration - _count_duration(progress)) / facts.day * (facts.longest_duration < NEVER),
         progress.has_collected,
+        way_home / facts.per_length,
     ]
     return torch.stack([part.to(dtype) for part in states], -1)
 

@@ -49,7 +49,7 @@ class RouteState(NamedTuple):
     previous
         (P,) int64: slot of the last visited node.
     is_open
-        (P, M) bool: customers not yet visited.
+        (P, M) bool: customers not yet visited, and further depots.
     is_done
         (P,) bool: no customer is left.
     rules, progress, outlook
@@ -79,12 +79,12 @@ class RouteState(NamedTuple):
         capacity
             (P,) int32.
         is_open
-            (P, M) bool: customers still to visit.
+            (P, M) bool: customers still to visit, and further depots.
         rules
             Rules beyond capacity.
         """
         previous = torch.zeros_like(capacity, dtype=torch.int64)
-        state = cls(demands, capacity, capacity, previous, is_open, ~is_open.any(1), rules)
+        state = cls(demands, capacity, capacity, previous, is_open, _find_done(is_open, rules), rules)
         return state if rules is None else state._at(rules.begin(), previous)
 
     def take(self, rows: Tensor) -> RouteState:
@@ -97,10 +97,18 @@ class RouteState(NamedTuple):
             rules=self.rules.take(rows), progress=self.progress.take(rows), outlook=self.outlook.take(rows)
         )
 
+    @property
+    def is_open_customer(self) -> Tensor:
+        """(P, M) customers not yet visited."""
+        return self.is_open if self.rules is None else self.is_open & self.rules.stops.is_customer
+
     def feasible(self) -> Tensor:
         """(P, M) where each vehicle may go. It may stay at the depot only when it is done."""
-        is_open = self.is_open if self.outlook is None else self.is_open & self.outlook.feasible.squeeze(1)
-        return find_feasible(is_open, self.demands, self.remaining, (self.previous != 0) | self.is_done)
+        is_open, may_return = self.is_open, self.previous != 0
+        if self.outlook is not None:
+            is_allowed = self.outlook.feasible.squeeze(1)  # (P, M)
+            is_open, may_return = is_open & is_allowed, may_return & is_allowed[:, 0]
+        return find_feasible(is_open, self.demands, self.remaining, may_return | self.is_done)
 
     def update(self, chosen: Tensor) -> RouteState:
         """Return the state after each vehicle has moved to its (P,) chosen slot (eq 21)."""
@@ -123,5 +131,10 @@ class RouteState(NamedTuple):
             remaining=torch.where(chosen != 0, self.remaining - delivered, self.capacity),
             previous=chosen,
             is_open=is_open,
-            is_done=~is_open.any(1),
+            is_done=_find_done(is_open, self.rules),
         )
+
+
+def _find_done(is_open: Tensor, rules: SegmentRules | None) -> Tensor:
+    """(P,) whether no customer is left."""
+    return ~(is_open if rules is None else is_open & rules.stops.is_customer).any(1)

@@ -182,14 +182,16 @@ def _choose_one(instance: Instance, options: SolveOptions, is_started: bool) -> 
 
 
 def _find_policy_with_rules(instance: Instance, options: SolveOptions) -> str | Path | Policy | None:
-    """Find the policy that builds routes with windows and limits alone: the one asked for, or the generalist.
+    """Find the policy for windows and limits: the one asked for or, without a search, the generalist.
 
-    None if there is a search, for which insertion is as good a start, or if the policy does not know all the rules.
+    None if it does not know all the rules, or if vehicles count first, which no policy has learned.
     """
     from dynaroute.weights import GENERALIST, read_rules, shipped_models
 
     model = GENERALIST if options.model == "auto" else options.model
-    if options.searches or instance.coordinates is None or model == "savings":
+    if instance.coordinates is None or model == "savings":
+        return None
+    if options.searches and (options.model == "auto" or options.objective == "vehicles"):
         return None
     if isinstance(model, str | Path):
         known = read_rules(model) if str(model) in shipped_models() or model != GENERALIST else frozenset()

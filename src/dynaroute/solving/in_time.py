@@ -119,7 +119,7 @@ def choose_attempts(strategy: Strategy, first: int, count: int, stopping: Stoppi
 def _keep_building(
     found: RoutesInTime, policy: Policy, instance: Instance, strategy: Strategy, seed: int, stopping: Stopping
 ) -> None:
-    batch = InstanceBatch.from_instances([instance])
+    batch = InstanceBatch.from_instances([instance], policy.config.rules)
     # the first attempt alone, so that there are routes soon
     for first in (0, *range(1, strategy.attempts, _ATTEMPTS_AT_ONCE)):
         count = 1 if first == 0 else min(_ATTEMPTS_AT_ONCE, strategy.attempts - first)

@@ -13,6 +13,7 @@ from dynaroute.base.machine import choose_device, count_cores
 from dynaroute.base.stopping import Stopping
 from dynaroute.problem.instance import Instance
 from dynaroute.problem.solution import Solution
+from dynaroute.search.improvers import needs_limits
 from dynaroute.search.many import BatchSearchRequest, search_side_by_side
 from dynaroute.search.search import SearchOutcome
 from dynaroute.solving.building import load_policy, make_strategy, name_policy
@@ -217,13 +218,30 @@ class _StartRoutesOfAll:
             return _StartRoutes(GIVEN, self.starts[index])
         if approach.start == "policy":
             assert self.policy is not None  # it was loaded before
-            return self._build_by_policy(self.policy, self.instances[index], stopping)
+            instance = self.instances[index]
+            by_policy = self._build_by_policy(self.policy, instance, stopping)
+            is_limited = needs_limits(instance, self.options.objective)
+            return self._take_better(by_policy, instance, stopping) if is_limited else by_policy
         messages = (approach.message,) if approach.message else ()
         return _StartRoutes(INSERTION if approach.start == "insertion" else SAVINGS, messages=messages)
 
     def is_by_policy(self, index: int) -> bool:
         """Whether a policy built the routes that were found."""
         return self.found[index].start.kind == "policy"
+
+    def _take_better(self, by_policy: _StartRoutes, instance: Instance, stopping: Stopping) -> _StartRoutes:
+        """Take the policy's routes, or those of insertion where they are better, as without a search."""
+        from dynaroute.search.with_limits.search import search_with_limits
+
+        if by_policy.solution is None:
+            return by_policy._replace(start=INSERTION)
+        inserted = search_with_limits(instance, None, replace(stopping, iterations=1), seed=self.options.usual_seed)
+        cost = by_policy.solution.cost(instance)
+        if inserted.solution.unserved(instance) or cost <= inserted.cost:
+            return by_policy
+        excess = 100 * (cost / inserted.cost - 1)
+        told = f"Insertion built the first routes; those of {by_policy.start.model} cost {excess:.1f} % more."
+        return _StartRoutes(INSERTION, inserted.solution, (*by_policy.messages, told))
 
     def _build_by_policy(self, policy: Policy, instance: Instance, stopping: Stopping) -> _StartRoutes:
         from dynaroute.solving.in_time import build_in_time

@@ -1,4 +1,4 @@
-"""One policy on RouteFinder's sets of every variant with one depot, beside the published gaps."""
+"""One policy on RouteFinder's sets of every variant that has a published reference, beside the published gaps."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class _Published(NamedTuple):
     best: float | None = None
 
 
-_PUBLISHED: dict[str, tuple[_Published, _Published]] = {
+_PUBLISHED: dict[str, tuple[_Published | None, _Published | None]] = {  # with 50 and with 100 customers
     "cvrp": (_Published(10.3721, 1.33, 1.28, 0.87), _Published(15.6280, 1.53, 1.49, 1.06)),
     "vrptw": (_Published(16.0308, 2.06, 1.61, 0.98), _Published(25.4230, 3.30, 2.56, 2.38)),
     "ovrp": (_Published(6.5067, 2.73, 2.68, 1.86), _Published(9.7245, 4.03, 3.99, 3.29)),
@@ -59,6 +59,23 @@ _PUBLISHED: dict[str, tuple[_Published, _Published]] = {
     "ovrpmbtw": (_Published(10.4736), _Published(16.9631)),
     "vrpmbltw": (_Published(16.3055), _Published(25.8142)),
     "ovrpmbltw": (_Published(10.4735), _Published(16.9632)),
+    "mdcvrp": (None, _Published(11.89)),
+    "mdovrp": (None, _Published(7.97)),
+    "mdvrptw": (None, _Published(19.33)),
+    "mdovrptw": (None, _Published(13.00)),
+    "mdvrpb": (None, _Published(11.64)),
+    "mdvrpbtw": (None, _Published(22.03)),
+}
+
+
+_GROUPS = {  # the first as published tables have it
+    "of one depot": [
+        name
+        for name in _PUBLISHED
+        if VARIANTS[name].depots == 1 and VARIANTS[name].backhauls != "mixed" and name not in _LEFT_OUT
+    ],
+    "with backhauls in any order": [name for name in _PUBLISHED if VARIANTS[name].backhauls == "mixed"],
+    "with several depots": [name for name in _PUBLISHED if VARIANTS[name].depots > 1],
 }
 
 
@@ -95,7 +112,9 @@ class MeasuredVariant(NamedTuple):
     @property
     def published(self) -> _Published:
         """The published figures of the set."""
-        return _PUBLISHED[self.name][_SIZES.index(self.size)]
+        found = _PUBLISHED[self.name][_SIZES.index(self.size)]
+        assert found is not None  # only such sets are measured
+        return found
 
     @property
     def gap(self) -> float:
@@ -125,8 +144,19 @@ class VariantTable:
     entries: tuple[MeasuredVariant, ...]
     skipped: tuple[str, ...]
 
+    @property
+    def means(self) -> dict[str, float]:
+        """Mean gaps in percent of the groups in which they are published, for each size."""
+        found = {}
+        for size in _SIZES:
+            for group, variants in _GROUPS.items():
+                gaps = [row.gap for row in self.entries if row.size == size and row.name in variants]
+                if gaps:
+                    found[f"{group}, n={size}"] = statistics.fmean(gaps)
+        return found
+
     def to_markdown(self) -> str:
-        """Write a table for each size, with the mean over 14 variants as published tables have it."""
+        """Write a table for each size, with means of groups as published tables have them."""
         return "\n".join(self._write_table(size) for size in _SIZES)
 
     def _write_table(self, size: int) -> str:
@@ -137,12 +167,14 @@ class VariantTable:
         for row in rows:
             gaps = " | ".join("" if gap is None else f"{gap:.2f}" for gap in row.published[1:])
             lines += [f"| {row.name.upper()} | {row.length:.4f} | {row.gap:.2f} | {gaps} | {row.seconds:.4f} |"]
-        averaged = [row for row in rows if row.published.best is not None and row.name not in _LEFT_OUT]
-        if averaged:
-            means = [statistics.fmean(row.gap for row in averaged)]
-            means += [statistics.fmean(row.published[column] or 0.0 for row in averaged) for column in (1, 2, 3)]
-            shown = " | ".join(f"{mean:.2f}" for mean in means)
-            lines += [f"| mean of {len(averaged)} | | {shown} | |"]
+        for group, variants in _GROUPS.items():
+            averaged = [row for row in rows if row.name in variants]
+            if averaged:
+                means = [f"{self.means[f'{group}, n={size}']:.2f}"]
+                for column in (1, 2, 3):
+                    known = [gap for row in averaged if (gap := row.published[column]) is not None]
+                    means.append(f"{statistics.fmean(known):.2f}" if known else "")
+                lines += [f"| mean of {len(averaged)} {group} | | {' | '.join(means)} | |"]
         return "\n".join([*lines, ""])
 
 
@@ -174,7 +206,7 @@ def measure_variants(
         message = "the model knows no rules beyond capacity."
         raise OptionError.about("model", message, "Give one that was trained with --variants.")
     options = SolveOptions(model=policy, device=chosen, augment=True)
-    planned = [(name, size) for size in _SIZES for name in known]
+    planned = [(name, size) for place, size in enumerate(_SIZES) for name in known if _PUBLISHED[name][place]]
     entries = []
     for number, (name, size) in enumerate(planned):
         progress(f"{name}, n={size}", number / len(planned))

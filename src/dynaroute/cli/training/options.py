@@ -48,7 +48,7 @@ class Source:
         None,
         None,
         "fast: our own (the default). paper: Algorithm 1 with the paper's settings, plus gradient clipping to norm 1. "
-        "am: Kool et al.",
+        "am: Kool et al. rules: amd learns all rules beyond capacity, in stages of its own.",
     )
     distribution: str | None = _option(
         INSTANCES,
@@ -74,7 +74,7 @@ class Source:
             names = tuple(self.variants.split(","))
             plan = replace(plan, stages=tuple(replace(stage, variants=names) for stage in plan.stages))
         plan = plan if policy is None else suit_policy(plan, policy)
-        if plan.recipe != "fast" or not on_cpu:
+        if plan.recipe not in ("fast", "rules") or not on_cpu:
             return plan
         # on a CPU, validating on ten thousand instances would take longer than the updates in between
         count = _RELATIVE_VALIDATION if any(stage.lengths_differ for stage in plan.stages) else _SHARED_VALIDATION
@@ -90,13 +90,20 @@ class Source:
         return replace(plan, stages=stages, validation_count=count)
 
     def _make_plan(self, recipe: RecipeName, init: str | None) -> TrainingPlan:
-        from dynaroute.training.plan.recipes import make_data_plan, make_distribution_plan, make_plan
+        from dynaroute.training.plan.recipes import (
+            make_data_plan,
+            make_distribution_plan,
+            make_plan,
+            make_rules_plan,
+        )
 
         if self.data is not None:
             given = {"size": self.size, "sizes": self.sizes, "distribution": self.distribution}
             given["variants"] = self.variants
             refuse_options(given, "data", "The files determine the instances: leave it out.")
             return make_data_plan(recipe, find_files(self.data, None), init)
+        if recipe == "rules" and (self.size, self.sizes, self.distribution, self.variants) == (None,) * 4:
+            return make_rules_plan(init)
         ranges = self._find_ranges()
         if self.distribution in (None, "paper") and ranges and all(low == high for low, high in ranges):
             return make_plan(recipe, [low for low, _ in ranges], init=init)

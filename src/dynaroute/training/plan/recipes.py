@@ -10,13 +10,26 @@ from typing import NamedTuple, get_args
 from dynaroute.base.errors import OptionError
 from dynaroute.base.vocabulary import PolicyName, RecipeName
 from dynaroute.draw import usual_capacity
-from dynaroute.draw.distribution import Distribution
+from dynaroute.draw.distribution import Distribution, find_distribution
+from dynaroute.draw.ruled import ALL_VARIANTS
 from dynaroute.training.plan.own_instances import InstanceFiles
 from dynaroute.training.plan.plan import Stage, TrainingPlan
 from dynaroute.training.step.update_input import usual_entropy
+from dynaroute.weights import GENERALIST
 
-__all__ = ["RATES", "Rates", "RecipeName", "make_data_plan", "make_distribution_plan", "make_plan", "suit_policy"]
+__all__ = [
+    "RATES",
+    "Rates",
+    "RecipeName",
+    "make_data_plan",
+    "make_distribution_plan",
+    "make_plan",
+    "make_rules_plan",
+    "suit_policy",
+]
 
+_SHARES = (0.35, 0.35, 0.2, 0.1)  # of the stages that teach all rules
+_RATES = (7e-4, 5e-4, 3e-4, 2e-4)
 _RELATIVE_VALIDATION_COUNT = 1000  # savings has to solve them first, for comparison
 
 
@@ -90,6 +103,29 @@ def make_distribution_plan(
     return replace(_make_plan_of(recipe, settled, init), validation_count=_RELATIVE_VALIDATION_COUNT)
 
 
+def make_rules_plan(init: str | None = None) -> TrainingPlan:
+    """Make the plan that teaches the generalist all rules, without forgetting what it knows.
+
+    It begins with the sizes of RouteFinder's sets, where a minute holds the most updates. Then come all sizes to 500,
+    with the X set's clusters, depots and demands, so that it does not only know one generator (`dynaroute.draw.ruled`
+    draws several kinds of windows). New weights begin at 0 and have much to learn, so the rate is that of a grown
+    policy.
+
+    Parameters
+    ----------
+    init
+        Model to start from; the shipped generalist if None.
+    """
+    kinds = [find_distribution("paper").resize(50, 50), find_distribution("paper").resize(100, 100)]
+    kinds += [find_distribution("mixed").resize(20, largest) for largest in (200, 500)]
+    plan = make_distribution_plan("fast", kinds, init or GENERALIST)
+    stages = tuple(
+        replace(stage, share=share, rate=rate, variants=(ALL_VARIANTS,))
+        for stage, share, rate in zip(plan.stages, _SHARES, _RATES, strict=True)
+    )
+    return replace(plan, recipe="rules", stages=stages)
+
+
 def make_data_plan(recipe: RecipeName, data: InstanceFiles, init: str | None = None) -> TrainingPlan:
     """Make the plan of a recipe for the user's own instances.
 
@@ -151,6 +187,8 @@ def _make_plan_of(recipe: RecipeName, settled: Sequence[_Instances], init: str |
         stages = map(_make_fast_stage, settled, RATES["amd"].choose(len(settled), init))
         minutes = 0.4 * sum(each.size for each in settled)
         return TrainingPlan(tuple(stages), recipe, optimiser="muon", minutes=minutes, fall=0.9, init=init, averaged=0.2)
+    if recipe == "rules":
+        raise OptionError.about("recipe", "the recipe rules has sizes of its own.", "Leave out --size and the like.")
     if recipe == "am":
         return TrainingPlan(
             tuple(each.make_stage(instances=512, samples=1, rate=1e-4) for each in settled),

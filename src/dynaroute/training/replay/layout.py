@@ -2,13 +2,14 @@
 
 In order of visits, the nodes that remain before each route of a solution are a suffix. Two solutions of one instance
 often have the same remaining customers before a route (always before the first), and then often drive the same route.
+Further depots follow the customers, so they are in every suffix; a route that starts at one of them visits it first.
 So a replay encodes each *state* (the remaining customers of an instance) once, and decodes each *route* that leaves a
 state once. An *occurrence* is a route of one of the solutions. docs/engine.md says how much is shared.
 """
 
 from __future__ import annotations
 
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
 from typing import NamedTuple
 
 import torch
@@ -16,6 +17,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from dynaroute.batch import InstanceBatch, RouteBatch
+from dynaroute.batch.rules import RuleBatch
 from dynaroute.construct.choose import scramble
 from dynaroute.kernels import LONGEST_ROUTE, kernels_run_on
 from dynaroute.model.decoder import Context, Projections
@@ -41,7 +43,7 @@ class ReplaySize:
     states, state_tokens
         Number of distinct states, and of their nodes.
     longest_route
-        Number of customers on the longest route.
+        Number of nodes visited on the longest route.
     pairs
         Number of pairs of a step of a distinct route and a node of its state, which only rules beyond capacity need.
     """
@@ -95,18 +97,20 @@ class RouteStarts:
     Attributes
     ----------
     visits
-        (B, n) customers in order of visit.
+        (B, n) customers in order of visit, then further depots.
     sizes
-        (B,) number of customers of each instance.
+        (B,) number of both of each instance.
     state
         (B, n) for each visit that begins a route: the first visit with the same remaining customers of the same
         instance; -1 for other visits.
     route
         (B, n) likewise: the first visit that also begins the same route.
     route_lengths
-        (B, n) number of customers from a visit to the end of its route.
+        (B, n) number of nodes visited from the beginning of a route to its end.
     counts
         (7,) the numbers of a `ReplaySize`; 0 pairs without rules.
+    depot
+        (B, n) for each visit that begins a route: the node where it starts; None if no instance has several depots.
     """
 
     visits: Tensor
@@ -115,9 +119,12 @@ class RouteStarts:
     route: Tensor
     route_lengths: Tensor
     counts: Tensor
+    depot: Tensor | None = None
 
     @classmethod
-    def of_routes(cls, routes: RouteBatch, sizes: Tensor, samples: int = 1, *, has_rules: bool = False) -> RouteStarts:
+    def of_routes(
+        cls, routes: RouteBatch, sizes: Tensor, samples: int = 1, rules: RuleBatch | None = None
+    ) -> RouteStarts:
         """Find them, without waiting for the device.
 
         Parameters
@@ -128,10 +135,16 @@ class RouteStarts:
             (B,) number of customers of each instance.
         samples
             Number of consecutive solutions per instance.
-        has_rules
-            Whether to count pairs.
+        rules
+            The instances' rules beyond capacity.
         """
-        visits = routes.visits()  # (B, n)
+        visits, depot = routes.visits(), None  # (B, n)
+        if rules is not None and routes.depot is not None:
+            depot = routes.depot.gather(1, visits).long()  # (B, n)
+            further = rules.is_further_depot  # (B, M)
+            # behind the customers, places and nodes have the same order
+            visits = torch.where(further[:, 1:], torch.arange(1, further.shape[1], device=visits.device), visits)
+            sizes = sizes + further.sum(1)
         count, customers = visits.shape
         place = torch.arange(customers, device=visits.device)
         route = routes.route.gather(1, visits).long()  # (B, n)
@@ -147,6 +160,9 @@ class RouteStarts:
         at_place = torch.where(is_visit, scramble(visits + (routes.position.gather(1, visits) + 1) * customers), 0)
         driven = at_place.cumsum(1)
         on_route = driven.gather(1, (following - 1).clamp(min=0)) - driven + at_place  # (B, n)
+        starts_elsewhere = torch.zeros_like(is_start) if depot is None else depot > 0
+        if depot is not None:
+            on_route = on_route + scramble(-depot)
 
         def first_alike(is_alike: Tensor) -> Tensor:
             sample = is_alike.int().argmax(-1)  # (I, n, S): the first that is true
@@ -162,6 +178,7 @@ class RouteStarts:
         is_same_state = compare(torch.where(is_start, left, -1))
         state, same = first_alike(is_same_state), first_alike(is_same_state & compare(on_route))
         nodes = 1 + sizes[:, None] - place  # (B, n) of a state
+        lengths = following - place + starts_elsewhere  # (B, n)
         is_own_state, is_own_route = _is_own(state), _is_own(same)  # (B, n)
         counts = [
             is_start.sum(),
@@ -169,10 +186,10 @@ class RouteStarts:
             (is_own_route * nodes).sum(),
             is_own_state.sum(),
             (is_own_state * nodes).sum(),
-            routes.position.amax().long() + 1,
-            (is_own_route * nodes * (following - place + 1)).sum() * has_rules,
+            routes.position.amax().long() + 1 + starts_elsewhere.any(),
+            (is_own_route * nodes * (lengths + 1)).sum() * (rules is not None),
         ]
-        return cls(visits, sizes, state, same, following - place, torch.stack(counts))
+        return cls(visits, sizes, state, same, lengths, torch.stack(counts), depot)
 
 
 class Solutions(NamedTuple):
@@ -221,7 +238,7 @@ class ReplayLayout:
     state_token
         (T,) the token of the states for each token of the routes.
     route_lengths
-        (R,) customers on each route.
+        (R,) nodes visited on each route.
     occurrence_route, occurrence_solution
         (O,) route and solution of each occurrence.
     is_occurrence
@@ -245,6 +262,8 @@ class ReplayLayout:
         first_of_route = _list_places(is_route, size.routes)  # (R,)
         states = Segments.of_visits(starts.visits, first_of_state, sizes, size.state_tokens)
         leaving = Segments.of_visits(starts.visits, first_of_route, sizes, size.route_tokens)
+        if starts.depot is not None:
+            leaving = leaving.start_at(starts.depot.flatten()[first_of_route.clamp(min=0)], sizes)
 
         # a customer of a route's segment is found where the first solution with this state visits it
         place = torch.arange(customers, device=sizes.device)
@@ -324,6 +343,24 @@ class Segments:
             token_node=torch.where(slot < lengths[segment], node, -1),
         )
 
+    def start_at(self, depot: Tensor, sizes: Tensor) -> Segments:
+        """Move the depots where routes start, if not at node 0, from behind the customers to slot 1.
+
+        Parameters
+        ----------
+        depot
+            (P,) nodes where the segments' routes start.
+        sizes
+            (B,) number of customers and further depots of each instance.
+        """
+        slot = torch.arange(len(self.token_node), device=depot.device) - self.offsets[self.token_segment]
+        start = depot[self.token_segment]  # (T,)
+        # further depots come last, in order
+        place = self.lengths[self.token_segment] - 1 - (sizes[self.token_solution] - start)
+        is_moved = (start > 0) & (slot >= 1) & (slot <= place)
+        before = torch.where(slot == 1, start, self.token_node.roll(1))
+        return replace(self, token_node=torch.where(is_moved, before, self.token_node))
+
     @property
     def token_solution(self) -> Tensor:
         """(T,) solution of each token."""
@@ -383,7 +420,7 @@ class KnownSteps(NamedTuple):
     is_step
         (P, S) false for padding.
     is_open
-        (P, S, M) customers not visited before a step.
+        (P, S, M) customers and further depots not visited before a step.
     is_node
         (P, M) false for padding.
     remaining
@@ -406,9 +443,11 @@ def sum_steps(
 ) -> Tensor:
     """Sum log p over known steps, with the decoder used for construction (eqs 12 to 20): (P,)."""
     graph = projections.graph  # (P, M, d_h)
+    is_allowed, may_return = steps.is_open, steps.previous != 0  # (P, S, M), (P, S)
+    if steps.outlook is not None:
+        is_allowed, may_return = is_allowed & steps.outlook.feasible, may_return & steps.outlook.feasible[..., 0]
     # padding may always return, because something must be feasible
-    may_return = (steps.previous != 0) | ~steps.is_step | ~steps.is_node[:, :1]
-    is_allowed = steps.is_open if steps.outlook is None else steps.is_open & steps.outlook.feasible  # (P, S, M)
+    may_return = may_return | ~steps.is_step | ~steps.is_node[:, :1]
     feasible = find_feasible(is_allowed, demands[:, None], steps.remaining, may_return)  # (P, S, M)
     in_mean = steps.is_node[:, None, :].expand_as(feasible)
     if policy.config.shrinking_mean:

@@ -134,8 +134,7 @@ def _replay_states(policy: Policy, solutions: Solutions, precision: torch.dtype 
     """Encode every state once, and decode every route that leaves it once."""
     batch, starts, room = solutions.batch, solutions.starts, solutions.room
     if starts is None:
-        has_rules = batch.rules is not None
-        starts = RouteStarts.of_routes(solutions.routes, batch.sizes, solutions.samples, has_rules=has_rules)
+        starts = RouteStarts.of_routes(solutions.routes, batch.sizes, solutions.samples, batch.rules)
     room = room if isinstance(room, ReplaySize) else ReplaySize.of(starts)
     by_kernels = _use_kernels(policy, precision or policy.dtype, batch.nodes) and room.longest_route <= LONGEST_ROUTE
     if not by_kernels:
@@ -160,7 +159,8 @@ def _encode_states(policy: Policy, batch: InstanceBatch, states: Segments, preci
         return _encode_tokens(encoder, policy, batch, states)
     features = batch.features(states.token_solution, states.token_node.clamp(min=0), policy.dtype)  # (T, 3)
     # positions need full precision
-    hidden = _embed(encoder, features, states.token_node <= 0).to(precision)  # (T, d_h)
+    is_depot = batch.find_depots(states.token_solution, states.token_node.clamp(min=0))  # (T,)
+    hidden = _embed(encoder, features, is_depot).to(precision)  # (T, d_h)
     packing = Packing(states.lengths, batch.nodes)
     for layer in encoder.layers:
         assert isinstance(layer, AttentionLayer)
@@ -178,7 +178,8 @@ def _encode_tokens(
     node = states.token_node[token]
     lengths = states.lengths[states.lengths > 0]
     features = batch.features(states.token_solution[token], node, policy.dtype)
-    hidden = encode(features, node == 0, Packing(lengths, int(lengths.max())))
+    is_depot = batch.find_depots(states.token_solution[token], node)
+    hidden = encode(features, is_depot, Packing(lengths, int(lengths.max())))
     return hidden.new_zeros(len(states.token_node), hidden.shape[1]).index_copy(0, token, hidden)
 
 

@@ -12,7 +12,7 @@ from torch import Tensor
 from dynaroute.batch import InstanceBatch
 from dynaroute.batch.rules import RuleBatch
 from dynaroute.model.policy import Policy
-from dynaroute.model.rules import Facts, SegmentRules, describe_states
+from dynaroute.model.rules import SegmentRules
 from dynaroute.training.replay.layout import ReplayLayout, ReplaySize
 
 
@@ -50,7 +50,7 @@ def weigh_rules(
     # steps, at the tokens where the vehicles are
     place = torch.arange(len(routes.token_node), device=device) - routes.offsets[routes.token_segment]  # (T,)
     at = routes.token_segment, place.clamp(0, steps - 1)
-    states = describe_states(progress, Facts(*(each[:, None] for each in segments.facts)))  # (R, S, STATES)
+    states = segments.describe(progress, torch.arange(steps, device=device).expand(len(nodes), -1))  # (R, S, STATES)
     assert policy.decoder.states is not None
     assert policy.decoder.moves is not None
     of_states = policy.decoder.states(states[at]).to(dtype)  # (T, 2 d_h)
@@ -64,7 +64,7 @@ def weigh_rules(
     step, other = (cell // count).clamp(max=steps - 1), cell % count
     outlook = segments.look_at(progress, route, step, other)
     of_moves = policy.decoder.moves(outlook.moves).to(dtype).T.contiguous()  # (heads + 1, N)
-    is_forbidden = ~outlook.feasible & (other > 0)
+    is_forbidden = ~outlook.feasible & ((other > 0) | (step > 0))
     last = torch.arange(len(of_moves), device=device)[:, None] == len(of_moves) - 1  # (heads + 1, 1)
     of_moves = of_moves.masked_fill(is_forbidden & last, -torch.inf)
     return of_states, of_moves, (first, progress.deliverable[at].int())

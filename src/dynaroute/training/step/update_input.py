@@ -42,12 +42,11 @@ class UpdateInput:
 
     def tensors(self) -> list[Tensor]:
         """All tensors, in a fixed order."""
-        return [*self.batch.list_tensors(), self.routes.route, self.routes.position, self.advantages]
+        return [*self.batch.list_tensors(), *self.routes.list_tensors(), self.advantages]
 
     def find_starts(self) -> RouteStarts:
         """Find where routes begin, and which are equal."""
-        has_rules = self.batch.rules is not None
-        return RouteStarts.of_routes(self.routes, self.batch.sizes, self.samples, has_rules=has_rules)
+        return RouteStarts.of_routes(self.routes, self.batch.sizes, self.samples, self.batch.rules)
 
     def keep_most_instructive(self, count: int) -> UpdateInput:
         """Keep the solutions of each instance whose advantages differ most from their mean.
@@ -79,8 +78,8 @@ class UpdateInput:
 
     def clone(self) -> UpdateInput:
         """Copy all tensors."""
-        routes = RouteBatch(self.routes.route.clone(), self.routes.position.clone())
-        return UpdateInput(self.batch.map_tensors(torch.clone), routes, self.advantages.clone(), self.samples)
+        batch, routes = self.batch.map_tensors(torch.clone), self.routes.map_tensors(torch.clone)
+        return UpdateInput(batch, routes, self.advantages.clone(), self.samples)
 
 
 def weigh_sizes(exponent: float, batch: InstanceBatch) -> Tensor | float:
