@@ -27,7 +27,11 @@ def policy() -> Policy:
 
 @pytest.mark.parametrize(
     "rules",
-    [{"windows", "duration", "pickups"}, {"open", "distance", "backhauls", "windows"}],
+    [
+        {"windows", "duration", "pickups"},
+        {"open", "distance", "backhauls", "windows"},
+        {"depots", "distance", "windows", "pickups"},
+    ],
     ids=lambda rules: " ".join(sorted(rules)),
 )
 def test_sampled_routes_are_the_same_as_those_of_plain_operations(policy: Policy, rules: set[str]) -> None:
@@ -40,6 +44,21 @@ def test_sampled_routes_are_the_same_as_those_of_plain_operations(policy: Policy
     assert_routes_agree(policy, batch, expected, routes, chooser.scores)
     for number, solution in enumerate(routes.to_solutions(batch)):
         assert check(instances[number // 2], solution) == []
+
+
+def test_one_depot_and_several_are_built_together(policy: Policy) -> None:
+    random = np.random.default_rng(6)
+    instances = [
+        draw_ruled(random, frozenset(rules), size, "square")
+        for rules, size in ((["depots"], 6), (["windows"], 5), (["depots", "open"], 7))
+    ]
+    batch = InstanceBatch.from_instances(instances, ALL_RULES)
+    expected = construct_eagerly(policy, batch, MostLikely())
+    routes = construct_fused(policy, batch, MostLikely(), precision=torch.float32)
+    assert_routes_agree(policy, batch, expected, routes, score_greedily)
+    assert expected.depot is not None
+    assert routes.depot is not None
+    assert torch.equal(routes.depot, expected.depot)
 
 
 def test_plain_instances_among_others_and_alone_have_the_same_routes(policy: Policy) -> None:

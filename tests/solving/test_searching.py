@@ -242,7 +242,7 @@ def test_policy_that_is_named_builds_the_first_routes(limits: Any) -> None:
 def test_with_windows_a_search_starts_from_the_better_of_a_policy_that_knows_them_and_insertion(
     size: int, start: str
 ) -> None:
-    (plain,) = draw_instances(1, size)
+    (plain,) = draw_instances(size)
     windows = np.tile([0.0, 100.0], (size + 1, 1))
     instance = replace(plain, windows=windows, speed=1.0)
     config = replace(SMALL_AMD, rules=("windows",))

@@ -31,6 +31,7 @@ _SETTINGS: dict[str, dict[str, Any]] = {
     "fused_kernel": {
         "layers": 3, "is_dynamic": True, "shrinks": True, "has_batch_norm": False, "is_sampled": True,
         "is_forced": False, "is_resident": True, "rules": False, "native": True, "precision": "tf32x3", "tile": 64,
+        "depots": 1,
     },
 }  # fmt: skip
 _KERNELS = {

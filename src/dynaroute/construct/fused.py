@@ -7,7 +7,7 @@ sampled routes with the same seed.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import torch
@@ -116,37 +116,18 @@ def construct_fused(
         precision = torch.float32 if batch.device.type == "cpu" else torch.float16
     if isinstance(policy, PointerNetwork):
         return construct_pointer(policy, batch, choice, precision)
-    if batch.further_depots is not None:
-        return _construct_depots(policy, batch, choice, precision)
     if batch.nodes <= _LARGEST_TILE:
         return _construct_whole(policy, batch, choice, precision)
 
     # sizes may be mixed: each instance uses the faster kernel for its size
-    in_order = (batch.sizes >= _LARGEST_TILE).sort(stable=True)  # small instances first
+    tokens = batch.sizes + 1 if batch.further_depots is None else batch.sizes + 1 + batch.further_depots.sum(1)
+    in_order = (tokens > _LARGEST_TILE).sort(stable=True)  # small instances first
     small = len(batch) - int(in_order.values.sum())
     routes = RouteBatch.unvisited(batch)
     for rows, way in ((in_order.indices[:small], _construct_whole), (in_order.indices[small:], _construct_large)):
         if len(rows):
             some = way(policy, batch[rows], choice.take(rows), precision)
-            routes.route[rows], routes.position[rows] = some.route, some.position
-    return routes
-
-
-def _construct_depots(policy: Policy, batch: InstanceBatch, choice: Choice, precision: torch.dtype) -> RouteBatch:
-    """Build routes where some instances have several depots: those without kernels."""
-    assert batch.further_depots is not None
-    assert batch.rules is not None
-    in_order = batch.further_depots.any(1).sort(stable=True)  # those of one depot first
-    one = len(batch) - int(in_order.values.sum())
-    few, many = in_order.indices[:one], in_order.indices[one:]
-    routes = RouteBatch.unvisited(batch)
-    if one:
-        usual = replace(batch[few], rules=replace(batch.rules, depots=1).map_rows(lambda table: table[few]))
-        found = construct_fused(policy, usual, choice.take(few).to_chooser(), precision=precision)
-        routes = routes.with_rows(few, replace(found, depot=torch.zeros_like(found.route)))
-    if len(many):
-        found = construct_eagerly(policy, batch[many], choice.take(many).to_chooser())
-        routes = routes.with_rows(many, found)
+            routes = routes.with_rows(rows, some)
     return routes
 
 
@@ -173,7 +154,7 @@ def _construct_whole(policy: Policy, batch: InstanceBatch, choice: Choice, preci
             batch.locations.float().contiguous(),
             batch.demands.contiguous(),
             batch.capacity.contiguous(),
-            batch.sizes.contiguous(),
+            (batch.sizes if batch.further_depots is None else batch.sizes + batch.further_depots.sum(1)).contiguous(),
             batch.keys.contiguous(),
             batch.sizes if choice.starts is None else choice.starts,
             batch.sizes if choice.stream_keys is None else choice.stream_keys,
@@ -203,6 +184,7 @@ def _construct_whole(policy: Policy, batch: InstanceBatch, choice: Choice, preci
             num_warps=launch.warps,
             num_stages=launch.stages,
             **({} if batch.rules is None else RuleTables.of(policy, batch, batch.rules).name()),
+            **({} if batch.rules is None or routes.depot is None else _name_depots(batch.rules, routes.depot)),
         )
     return routes
 
@@ -303,10 +285,11 @@ class RuleTables(NamedTuple):
     features
         (B, N, 6) float32, further features of eq 2.
     stops
-        (B, N, 6) int32: pickup, first and last start, service, time and length home.
+        (B, N, 8) int32: pickup, first and last start, service, time and length home, depot and reach.
     facts
-        (B, 7) int32: when the depot closes, the longest distance and duration, whether backhauls are last, times are
-        limited and there are pickups, and the row of the tables of ways.
+        (B, 9) int32: when the depot closes, the longest distance and duration, whether backhauls are last, times are
+        limited and there are pickups, the row of the tables of ways, the number of further depots, and whether routes
+        return.
     scales
         (B, 3) float32: the day, and ticks per unit of length and of time.
     durations, legs
@@ -336,13 +319,14 @@ class RuleTables(NamedTuple):
         stops, facts = of_all.stops, of_all.facts
         limits = (facts.closing, facts.longest_distance, facts.longest_duration)
         marks = (facts.is_last, facts.has_times, facts.has_pickups, rules.row)
+        of_depots = (rules.is_further_depot.sum(1), ~rules.is_open)
         return cls(
             vectors=torch.cat(
                 [each.reshape(-1) for each in (*matrices, decoder.states.weight, decoder.moves.weight)]
             ).float(),
             features=features.float().view(len(batch), batch.nodes, -1),
-            stops=torch.stack(stops[1:7], -1).int(),
-            facts=torch.stack([each.int() for each in (*limits, *marks)], -1),
+            stops=torch.stack(stops[1:9], -1).int(),
+            facts=torch.stack([each.int() for each in (*limits, *marks, *of_depots)], -1),
             scales=torch.stack([rules.day, rules.per_length, rules.per_time], -1).float(),
             durations=rules.durations.contiguous(),
             legs=rules.legs.contiguous(),
@@ -351,6 +335,11 @@ class RuleTables(NamedTuple):
     def name(self) -> dict[str, Any]:
         """Name them as the kernel does."""
         return {"rules": True, **{f"rule_{name}": table for name, table in self._asdict().items()}}
+
+
+def _name_depots(rules: RuleBatch, depot: Tensor) -> dict[str, Any]:
+    """Name what the kernel needs where there are several depots."""
+    return {"depots": rules.depots, "rule_depot": depot}
 
 
 def _pad_distance_weight(policy: Policy) -> Tensor:

@@ -20,7 +20,8 @@ outside a column's own head, the three products of a step are dense:
     heads   G = V^T A        (128, 64), again zeroed outside a column's own head; with edges plus W^E [h_last; D]
     logits  u = L G          (tile, 64), summed over the heads of each slot: (tile, 8)
 
-`open_bits` of a row has one bit per slot, which says whether the row is open to that slot.
+`open_bits` of a row has one bit per slot, which says whether the row is open to that slot. Further depots are rows like
+customers, behind them; a route may visit one first, and they are open again in the next stage.
 """
 # mypy: disable-error-code="no-untyped-def, no-untyped-call, untyped-decorator, type-arg, no-any-return"
 
@@ -41,6 +42,7 @@ _CAPACITY, _EDGE_CAPACITY = tl.constexpr(VectorOffset.CAPACITY), tl.constexpr(Ve
 _DISTANCE = tl.constexpr(VectorOffset.DISTANCE)
 _STATES, _MOVES = tl.constexpr(RuleOffset.STATES), tl.constexpr(RuleOffset.MOVES)
 _STATE_COLUMNS, _FEATURES = tl.constexpr(RuleOffset.STATE_COLUMNS), tl.constexpr(RuleOffset.FEATURES)
+_STOPS, _FACTS = tl.constexpr(RuleOffset.STOP_COLUMNS), tl.constexpr(RuleOffset.FACT_COLUMNS)
 _LOG2_E = tl.constexpr(1.4426950408889634)  # because the GPU has an instruction for powers of 2
 
 
@@ -49,7 +51,7 @@ def build_solutions(
     locations,  # (B, N, 2) float32
     demands,  # (B, N) int32
     capacity,  # (B,) int32
-    sizes,  # (B,) int64
+    sizes,  # (B,) int64: customers, and further depots if any
     keys,  # (B,) int64, equal for equal instances
     starts,  # (B,) int64 first customers, if `is_forced`
     stream_keys,  # (B, 2) int64, if `is_sampled`
@@ -79,11 +81,13 @@ def build_solutions(
     rules: tl.constexpr = False,
     rule_vectors=None,  # packed weights: see RuleTables
     rule_features=None,  # (B, N, 6) float32 further features of eq 2
-    rule_stops=None,  # (B, N, 6) int32
-    rule_facts=None,  # (B, 7) int32
+    rule_stops=None,  # (B, N, 8) int32
+    rule_facts=None,  # (B, 9) int32
     rule_scales=None,  # (B, 3) float32
     rule_durations=None,  # (I, N, N) int32
     rule_legs=None,  # (I, N, N) int32
+    depots: tl.constexpr = 1,
+    rule_depot=None,  # (B, N) int32 result: where each customer's route starts
 ):
     """Build the solutions of each program's trajectories, which `bounds` gives."""
     kind = matrices.dtype.element_ty
@@ -138,6 +142,10 @@ def build_solutions(
         demand = tl.load(demands + table_row + node, mask=is_row, other=0)
         row_capacity = tl.load(capacity + row_trajectory, mask=is_row, other=1)
 
+        if depots > 1:
+            depot_number = tl.load(rule_stops + (table_row + node) * _STOPS + 6, mask=is_row, other=-1)  # (tile,)
+            is_further = is_customer & (depot_number >= 0)
+            is_depot = is_depot | is_further
         hidden = embed(x, y, demand.to(tl.float32) / row_capacity.to(tl.float32), is_depot, dims, vectors)
         if rules:
             hidden += embed_rules(
@@ -175,16 +183,30 @@ def build_solutions(
         remaining, previous, customers_left = full, first, tokens - 1
         returns, stop = tl.zeros_like(slots), tl.zeros_like(slots)
         is_driving = customers_left > 0
+        if depots > 1:
+            further = tl.load(rule_facts + trajectory.to(tl.int64) * _FACTS + 7, mask=trajectory >= 0, other=0)  # (8,)
+            returns_home = tl.load(rule_facts + trajectory.to(tl.int64) * _FACTS + 8, mask=takes_part, other=0)
+            nodes_left, customers_left = customers_left, customers_left - further
+            is_driving = customers_left > 0
+            reach = tl.load(rule_stops + (table_row + node) * _STOPS + 7, mask=is_row, other=0)  # (tile,)
+            offers = tl.zeros_like(full)
+            for which in tl.static_range(depots):
+                is_offered = member & (((reach >> which) & 1) > 0)[:, None]
+                offers += tl.max(is_offered.to(tl.int32), 0) << which
+            first_number = tl.load(
+                rule_stops + trajectory.to(tl.int64) * nodes * _STOPS + 6, mask=takes_part, other=0
+            )  # (8,)
+            base, base_number, is_at_depot = tl.zeros_like(full), first_number, tl.full((8,), 1, tl.int32)
         if rules:
             pickup, early, late, service, home, way_home = load_stop(rule_stops, table_row + node, is_row)  # (tile,)
             of_slot = trajectory.to(tl.int64)
-            closing = tl.load(rule_facts + of_slot * 7, mask=takes_part, other=0)  # (8,) each
-            longest_distance = tl.load(rule_facts + of_slot * 7 + 1, mask=takes_part, other=0)
-            longest_duration = tl.load(rule_facts + of_slot * 7 + 2, mask=takes_part, other=0)
-            is_last = tl.load(rule_facts + of_slot * 7 + 3, mask=takes_part, other=0)
-            has_times = tl.load(rule_facts + of_slot * 7 + 4, mask=takes_part, other=0)
-            has_pickups = tl.load(rule_facts + of_slot * 7 + 5, mask=takes_part, other=0)
-            table = tl.load(rule_facts + of_slot * 7 + 6, mask=takes_part, other=0).to(tl.int64) * nodes * nodes
+            closing = tl.load(rule_facts + of_slot * _FACTS, mask=takes_part, other=0)  # (8,) each
+            longest_distance = tl.load(rule_facts + of_slot * _FACTS + 1, mask=takes_part, other=0)
+            longest_duration = tl.load(rule_facts + of_slot * _FACTS + 2, mask=takes_part, other=0)
+            is_last = tl.load(rule_facts + of_slot * _FACTS + 3, mask=takes_part, other=0)
+            has_times = tl.load(rule_facts + of_slot * _FACTS + 4, mask=takes_part, other=0)
+            has_pickups = tl.load(rule_facts + of_slot * _FACTS + 5, mask=takes_part, other=0)
+            table = tl.load(rule_facts + of_slot * _FACTS + 6, mask=takes_part, other=0).to(tl.int64) * nodes * nodes
             day = tl.load(rule_scales + of_slot * 3, mask=takes_part, other=1.0)
             per_length = tl.load(rule_scales + of_slot * 3 + 1, mask=takes_part, other=1.0)
             spread = tl.sqrt(tokens.to(tl.float32))
@@ -210,6 +232,8 @@ def build_solutions(
                 visited = tl.load(previous_cell - tile * 128, mask=is_own_head, other=0.0).to(tl.float32)
                 graph_sum -= visited * (column_previous != column_first).to(tl.float32)[None, :]
                 graph_count = _spread(customers_left, owner) + 1
+                if depots > 1:
+                    graph_count = _spread(nodes_left, owner) + 1
             query = graph_sum * invert(tl.maximum(graph_count, 1).to(tl.float32), native)[None, :] + last
             fraction = _spread(remaining, owner).to(tl.float32) * column_per_capacity  # (64,)
             query = tl.where(is_own_head, query + capacity_query[:, None] * fraction[None, :], 0.0)
@@ -222,6 +246,13 @@ def build_solutions(
                     )  # fmt: skip
                     of_state = tl.where(is_own_head, _spread(of_state, owner)[None, :], 0.0)  # (128, 64)
                     weight = rule_vectors + _STATES + dims * _STATE_COLUMNS + number
+                    query += tl.load(weight)[:, None] * of_state
+                    of_heads += tl.load(weight + 128 * _STATE_COLUMNS)[:, None] * of_state
+                if depots > 1:
+                    way_back = tl.load(rule_legs + table + previous_node * nodes + base, mask=takes_part, other=0)
+                    of_state = (way_back * returns_home).to(tl.float32) / per_length  # (8,)
+                    of_state = tl.where(is_own_head, _spread(of_state, owner)[None, :], 0.0)  # (128, 64)
+                    weight = rule_vectors + _STATES + dims * _STATE_COLUMNS + 5
                     query += tl.load(weight)[:, None] * of_state
                     of_heads += tl.load(weight + 128 * _STATE_COLUMNS)[:, None] * of_state
 
@@ -238,23 +269,37 @@ def build_solutions(
                     latest[None, :], driven[None, :], demand[:, None], pickup[:, None], early[:, None], late[:, None],
                     service[:, None],
                 )  # fmt: skip
-                is_open = is_open & allows(
+                home_2, way_home_2, is_start = home[:, None], way_home[:, None], (previous == first)[None, :]
+                if depots > 1:
+                    way = table[None, :] + (node * nodes)[:, None] + base[None, :]  # (tile, 8)
+                    home_2 = tl.load(rule_durations + way, mask=member, other=0) * returns_home[None, :]
+                    way_home_2 = tl.load(rule_legs + way, mask=member, other=0) * returns_home[None, :]
+                    is_start = (first < 0)[None, :]  # depots have their own rule
+                is_allowed = allows(
                     deliverable_2, worked_2, departure_2, latest_2, driven_2, has_collected[None, :], demand[:, None],
-                    late[:, None], service[:, None], home[:, None], way_home[:, None], closing[None, :],
-                    longest_distance[None, :], longest_duration[None, :], is_last[None, :],
-                    (previous == first)[None, :],
+                    late[:, None], service[:, None], home_2, way_home_2, closing[None, :],
+                    longest_distance[None, :], longest_duration[None, :], is_last[None, :], is_start,
                 )  # fmt: skip
+                if depots > 1:
+                    within_reach = ((reach[:, None] >> base_number[None, :]) & 1) > 0  # (tile, 8)
+                    is_offered = ((offers[None, :] >> tl.maximum(depot_number, 0)[:, None]) & 1) > 0
+                    may_begin = tl.where(is_further[:, None], is_offered & (previous == first)[None, :], within_reach)
+                    is_allowed = tl.where((is_at_depot > 0)[None, :], may_begin, is_allowed & ~is_further[:, None])
+                    may_return = may_return & (is_at_depot == 0)[None, :]
+                is_open = is_open & is_allowed
                 of_scores, of_logits = tl.zeros((tile, 64), tl.float32), tl.zeros((tile, 8), tl.float32)
                 for number in tl.static_range(10):
                     move = describe_move(
                         number, deliverable_2, collectable_2, worked_2, departure_2, latest_2, driven_2,
                         (worked + departure)[None, :], departure[None, :], has_collected[None, :], pickup[:, None],
-                        late[:, None], service[:, None], home[:, None], way_home[:, None], full[None, :],
+                        late[:, None], service[:, None], home_2, way_home_2, full[None, :],
                         closing[None, :], longest_distance[None, :], longest_duration[None, :], has_times[None, :],
                         has_pickups[None, :], day[None, :], per_length[None, :], near_time[None, :],
                         near_length[None, :],
                     )  # fmt: skip
                     move = tl.where(is_customer[:, None] & member, move, 0.0)  # (tile, 8)
+                    if depots > 1:
+                        move = tl.where(is_further[:, None], 0.0, move)
                     of_logits += tl.load(rule_vectors + _MOVES + 80 + number) * move
                     move = tl.reshape(tl.broadcast_to(move[:, None, :], (tile, 8, 8)), (tile, 64))
                     of_scores += tl.load(rule_vectors + _MOVES + (columns // 8) * 10 + number)[None, :] * move
@@ -308,8 +353,17 @@ def build_solutions(
             chosen_node = tl.sum(tl.where(is_chosen_row, node[:, None], 0), 0)
             chosen_demand = tl.sum(tl.where(is_chosen_row, demand[:, None], 0), 0)
             visit_cell = trajectory.to(tl.int64) * nodes + chosen_node
-            tl.store(route + visit_cell, routes_done + returns, mask=is_visit)
-            tl.store(position + visit_cell, stop, mask=is_visit)
+            is_served = is_visit
+            if depots > 1:
+                is_base = is_visit & (tl.sum(tl.where(is_chosen_row, is_further.to(tl.int32)[:, None], 0), 0) > 0)
+                is_served = is_visit & ~is_base
+                tl.store(rule_depot + visit_cell, base, mask=is_served)
+                base = tl.where(is_base, chosen_node, base)
+                chosen_number = tl.sum(tl.where(is_chosen_row, depot_number[:, None], 0), 0)
+                base_number, is_at_depot = tl.where(is_base, chosen_number, base_number), is_base.to(tl.int32)
+                nodes_left -= is_visit.to(tl.int32)
+            tl.store(route + visit_cell, routes_done + returns, mask=is_served)
+            tl.store(position + visit_cell, stop, mask=is_served)
             open_bits = open_bits & ~tl.sum(tl.where(is_chosen_row, bit[None, :], 0), 1)
             remaining = tl.where(is_visit, remaining - chosen_demand, full)
             if rules:
@@ -322,8 +376,8 @@ def build_solutions(
                 chosen_pickup = tl.sum(tl.where(is_chosen_row, pickup[:, None], 0), 0)
                 has_collected = tl.where(is_visit & (chosen_pickup + has_collected > 0), 1, 0)
                 previous_node = tl.where(is_visit, chosen_node, 0)
-            customers_left -= is_visit.to(tl.int32)
-            stop = tl.where(is_visit, stop + 1, 0)
+            customers_left -= is_served.to(tl.int32)
+            stop = tl.where(is_served, stop + 1, 0)
             returns += (is_driving & ~is_visit).to(tl.int32)
             previous = chosen
             is_driving = is_driving & (customers_left > 0)
@@ -333,6 +387,9 @@ def build_solutions(
 
         # the remaining customers, in order, for the next stage
         still_open = ((open_bits[:, None] & bit[None, :]) != 0).to(tl.int32)  # (tile, 8)
+        if depots > 1:
+            still_open = tl.where(is_further[:, None] & member, 1, still_open)
+            step += tl.where(takes_part & (base > 0), 1, 0)
         list_cell = trajectory.to(tl.int64)[None, :] * nodes + tl.cumsum(still_open, 0)
         tl.store(left_nodes + list_cell, tl.broadcast_to(node[:, None], (tile, 8)), mask=still_open > 0)
         still_left = tl.sum(still_open, 0)
@@ -342,7 +399,7 @@ def build_solutions(
         step = tl.where(takes_part, step + left - still_left + 1, step)
         routes_done += takes_part.to(tl.int32)
         left = tl.where(takes_part, still_left, left)
-        trajectory = tl.where(left > 0, trajectory, -1)
+        trajectory = tl.where(left > further, trajectory, -1) if depots > 1 else tl.where(left > 0, trajectory, -1)
         trajectory, left, step, routes_done, state, admitted = _admit(
             trajectory, left, step, routes_done, state, admitted, sizes, keys, end
         )

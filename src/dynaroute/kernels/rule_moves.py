@@ -20,14 +20,18 @@ class RuleOffset:
     STATE_COLUMNS = 6
     STATES = 2 * DEPOT
     MOVES = STATES + STATE_COLUMNS * 256
-    STOP_COLUMNS = 6  # pickup, early, late, service, home, way home
-    FACT_COLUMNS = 7  # closing, longest distance, longest duration, last, times, pickups, row of the tables
+    STOP_COLUMNS = 8  # pickup, early, late, service, home, way home, depot, reach
+    # closing, longest distance, longest duration, last, times, pickups, row of the tables, further depots, returns
+    FACT_COLUMNS = 9
+
+
+_STOP_COLUMNS = tl.constexpr(RuleOffset.STOP_COLUMNS)
 
 
 @triton.jit
 def load_stop(rule_stops, cell, mask):
     """Pickup, early, late, service, home and way home of nodes."""
-    stop = rule_stops + cell * 6
+    stop = rule_stops + cell * _STOP_COLUMNS
     return (
         tl.load(stop, mask=mask, other=0),
         tl.load(stop + 1, mask=mask, other=0),

@@ -1,16 +1,24 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from policies import draw_instances
 
 from dynaroute.base.errors import OptionError
-from dynaroute.base.vocabulary import PolicyName
+from dynaroute.base.vocabulary import PolicyName, PolicyRule
 from dynaroute.draw.distribution import BUILT_IN
 from dynaroute.formats import write
 from dynaroute.training.plan.own_instances import InstanceFiles
-from dynaroute.training.plan.recipes import make_data_plan, make_distribution_plan, make_plan, suit_policy
+from dynaroute.training.plan.plan import format_plan, parse_plan
+from dynaroute.training.plan.recipes import (
+    make_data_plan,
+    make_distribution_plan,
+    make_plan,
+    make_rules_plan,
+    suit_policy,
+)
 
 
 @pytest.mark.parametrize(("size", "instances", "rate"), [(20, 128, 1e-4), (50, 128, 1e-4), (100, 108, 5e-5)])
@@ -98,3 +106,12 @@ def test_a_pointer_network_learns_by_many_short_steps_of_adam() -> None:
 def test_other_policies_and_recipes_keep_their_settings() -> None:
     assert suit_policy(make_plan("fast", [20]), "am").stages == make_plan("fast", [20]).stages
     assert suit_policy(make_plan("am", [20]), "rl").stages == make_plan("am", [20]).stages
+
+
+def test_the_recipe_of_rules_widens_from_the_generalist_and_knows_all_of_them() -> None:
+    plan = make_rules_plan()
+    assert plan.init == "amd"
+    assert [stage.size for stage in plan.stages] == [50, 100, 200, 500]
+    assert all(stage.variants == ("all",) for stage in plan.stages)
+    assert set(plan.rules) == set(get_args(PolicyRule))
+    assert parse_plan(format_plan(plan)) == plan
