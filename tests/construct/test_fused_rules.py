@@ -12,6 +12,7 @@ from policies import make_policy
 from rule_problems import ALL_RULES, draw_ruled
 
 from dynaroute.batch import InstanceBatch
+from dynaroute.construct import fused
 from dynaroute.construct.choose import MostLikely, Sample, StartAt, make_stream_keys
 from dynaroute.construct.eager import construct_eagerly
 from dynaroute.construct.fused import PackedWeights, construct_fused
@@ -53,9 +54,11 @@ def test_one_depot_and_several_are_built_together(policy: Policy) -> None:
         for rules, size in ((["depots"], 6), (["windows"], 5), (["depots", "open"], 7))
     ]
     batch = InstanceBatch.from_instances(instances, ALL_RULES)
-    expected = construct_eagerly(policy, batch, MostLikely())
-    routes = construct_fused(policy, batch, MostLikely(), precision=torch.float32)
+    chooser = StartAt(torch.tensor([1, 2, 3]), MostLikely())
+    expected = construct_eagerly(policy, batch, chooser)
+    routes = construct_fused(policy, batch, chooser, precision=torch.float32)
     assert_routes_agree(policy, batch, expected, routes, score_greedily)
+    assert routes.position[[0, 1, 2], [1, 2, 3]].tolist() == [0, 0, 0]
     assert expected.depot is not None
     assert routes.depot is not None
     assert torch.equal(routes.depot, expected.depot)
@@ -71,16 +74,24 @@ def test_plain_instances_among_others_and_alone_have_the_same_routes(policy: Pol
     assert_routes_agree(policy, alone, plainly, expected, score_greedily)
 
 
-def test_instances_too_large_for_a_tile_are_built_too(policy: Policy) -> None:
+@pytest.mark.parametrize("is_sampled", [False, True])
+def test_instances_too_large_for_a_tile_are_built_too(
+    policy: Policy, is_sampled: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fused, "_LARGEST_TILE", 6)  # so that few steps are enough
     random = np.random.default_rng(2)
-    instances = [draw_ruled(random, frozenset({"open", "pickups"}), size, "square") for size in (5, 129)]
+    instances = [
+        draw_ruled(random, frozenset(rules), size, "square")
+        for rules, size in ((["windows", "duration", "pickups"], 5), (["open", "distance", "backhauls", "windows"], 7))
+    ]
     batch = InstanceBatch.from_instances(instances, ALL_RULES)
-    batch = replace(batch, capacity=batch.capacity * 12)
-    chooser = StartAt(torch.tensor([3, 70]), MostLikely())
+    sample = Sample(make_stream_keys(1, batch.keys, torch.arange(2)))
+    chooser = sample if is_sampled else StartAt(torch.tensor([3, 6]), MostLikely())
     expected = construct_eagerly(policy, batch, chooser)
     routes = construct_fused(policy, batch, chooser, precision=torch.float32)
-    assert_routes_agree(policy, batch, expected, routes, score_greedily)
-    assert routes.position[[0, 1], [3, 70]].tolist() == [0, 0]
+    assert_routes_agree(policy, batch, expected, routes, sample.scores if is_sampled else score_greedily)
+    for instance, solution in zip(instances, routes.to_solutions(batch), strict=True):
+        assert check(instance, solution) == []
 
 
 def test_kernels_for_plain_instances_leave_out_what_rules_need(policy: Policy) -> None:

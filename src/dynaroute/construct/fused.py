@@ -8,24 +8,23 @@ sampled routes with the same seed.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 
 from dynaroute.batch import InstanceBatch, RouteBatch
-from dynaroute.batch.rules import RuleBatch
 from dynaroute.construct.choose import Chooser
 from dynaroute.construct.eager import construct_eagerly
 from dynaroute.construct.fused_choice import Choice, read_choice
 from dynaroute.construct.fused_pointer import construct_pointer, has_pointer_kernel
+from dynaroute.construct.fused_rules import RuleTables, name_depots
 from dynaroute.kernels import dot_precision
 from dynaroute.kernels.weight_layout import WIDTH
 from dynaroute.model.changes import find_change, warn_once
 from dynaroute.model.encoder import AttentionLayer
 from dynaroute.model.pointer import PointerNetwork
 from dynaroute.model.policy import Policy
-from dynaroute.model.rules import SegmentRules
 
 FUSED_KINDS = ("AM-D", "AM", "RL")  # the kinds of policy that kernels support
 
@@ -132,10 +131,10 @@ def construct_fused(
 
 
 def _construct_large(policy: Policy, batch: InstanceBatch, choice: Choice, precision: torch.dtype) -> RouteBatch:
-    """Build all routes of instances that do not fit in a tile; with rules beyond capacity without kernels."""
+    """Build all routes of instances that do not fit in a tile; from several depots without kernels."""
     from dynaroute.construct.fused_stream import construct_streamed
 
-    if batch.rules is not None:
+    if batch.further_depots is not None:
         return construct_eagerly(policy, batch, choice.to_chooser())
     return construct_streamed(policy, batch, choice, precision)
 
@@ -184,7 +183,7 @@ def _construct_whole(policy: Policy, batch: InstanceBatch, choice: Choice, preci
             num_warps=launch.warps,
             num_stages=launch.stages,
             **({} if batch.rules is None else RuleTables.of(policy, batch, batch.rules).name()),
-            **({} if batch.rules is None or routes.depot is None else _name_depots(batch.rules, routes.depot)),
+            **({} if batch.rules is None or routes.depot is None else name_depots(batch.rules, routes.depot)),
         )
     return routes
 
@@ -272,74 +271,6 @@ class PackedWeights(NamedTuple):
             matrices=torch.cat([*matrices, policy.fold().reshape(-1)]).to(dtype),
             vectors=torch.cat(vectors).float(),
         )
-
-
-class RuleTables(NamedTuple):
-    """What the kernel reads where there are rules beyond capacity; see `dynaroute.kernels.rule_moves`.
-
-    Attributes
-    ----------
-    vectors
-        Float32: the further columns (128, 6) of the customers' embedding and the depot's, the weights of states
-        (256, 6) and of moves (9, 10).
-    features
-        (B, N, 6) float32, further features of eq 2.
-    stops
-        (B, N, 8) int32: pickup, first and last start, service, time and length home, depot and reach.
-    facts
-        (B, 9) int32: when the depot closes, the longest distance and duration, whether backhauls are last, times are
-        limited and there are pickups, the row of the tables of ways, the number of further depots, and whether routes
-        return.
-    scales
-        (B, 3) float32: the day, and ticks per unit of length and of time.
-    durations, legs
-        (I, N, N) int32.
-    """
-
-    vectors: Tensor
-    features: Tensor
-    stops: Tensor
-    facts: Tensor
-    scales: Tensor
-    durations: Tensor
-    legs: Tensor
-
-    @classmethod
-    def of(cls, policy: Policy, batch: InstanceBatch, rules: RuleBatch) -> RuleTables:
-        """List what a batch needs."""
-        encoder, decoder = policy.encoder, policy.decoder
-        assert decoder.states is not None
-        assert decoder.moves is not None
-        matrices = (encoder.embed_customer.weight[:, 3:], encoder.embed_depot.weight[:, 3:])
-        owner, node = torch.arange(len(batch), device=batch.device), torch.arange(batch.nodes, device=batch.device)
-        nodes = node.expand(len(batch), -1)  # (B, N)
-        of_all = SegmentRules.of(rules, owner, nodes, batch.demands, batch.capacity, batch.sizes, torch.float32)
-        flat = owner.repeat_interleave(batch.nodes), nodes.flatten()
-        features = rules.features(*flat, batch.capacity[flat[0]])  # (B N, 6)
-        stops, facts = of_all.stops, of_all.facts
-        limits = (facts.closing, facts.longest_distance, facts.longest_duration)
-        marks = (facts.is_last, facts.has_times, facts.has_pickups, rules.row)
-        of_depots = (rules.is_further_depot.sum(1), ~rules.is_open)
-        return cls(
-            vectors=torch.cat(
-                [each.reshape(-1) for each in (*matrices, decoder.states.weight, decoder.moves.weight)]
-            ).float(),
-            features=features.float().view(len(batch), batch.nodes, -1),
-            stops=torch.stack(stops[1:9], -1).int(),
-            facts=torch.stack([each.int() for each in (*limits, *marks, *of_depots)], -1),
-            scales=torch.stack([rules.day, rules.per_length, rules.per_time], -1).float(),
-            durations=rules.durations.contiguous(),
-            legs=rules.legs.contiguous(),
-        )
-
-    def name(self) -> dict[str, Any]:
-        """Name them as the kernel does."""
-        return {"rules": True, **{f"rule_{name}": table for name, table in self._asdict().items()}}
-
-
-def _name_depots(rules: RuleBatch, depot: Tensor) -> dict[str, Any]:
-    """Name what the kernel needs where there are several depots."""
-    return {"depots": rules.depots, "rule_depot": depot}
 
 
 def _pad_distance_weight(policy: Policy) -> Tensor:

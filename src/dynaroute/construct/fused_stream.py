@@ -17,6 +17,7 @@ from torch.nn import functional as F
 
 from dynaroute.batch import InstanceBatch, RouteBatch
 from dynaroute.construct.fused_choice import Choice
+from dynaroute.construct.fused_rules import RuleTables
 from dynaroute.kernels import dot_precision
 from dynaroute.kernels.attention import AttentionShape, attention_forward
 from dynaroute.kernels.drive_route import drive_routes, lay_out_tokens
@@ -71,7 +72,8 @@ def construct_streamed(policy: Policy, batch: InstanceBatch, choice: Choice, pre
     """
     with torch.no_grad():
         encoder = _StreamedEncoder(policy, precision)
-        drive = _RouteKernels(policy, batch, choice)
+        rules = None if batch.rules is None else RuleTables.of(policy, batch, batch.rules)
+        drive = _RouteKernels(policy, batch, choice, rules)
         counts = _LateCounts(batch)
         # each route visits a customer at least; a static policy drives all routes in one turn
         for turn in range(batch.nodes - 1 if policy.encodes_anew else 1):
@@ -201,6 +203,10 @@ class _StreamedEncoder:
             _tabulate(customer.weight[:, :3], customer.bias, first),
             _tabulate(depot_weight, depot.bias, first),
         )
+        self.rule_tables = tuple(
+            torch.cat([each.weight[:, 3:], first @ each.weight[:, 3:]]).T.contiguous()  # (6, 4 d_h)
+            for each in (customer, depot)
+        )
         following = [*(own[0] for own in weights[1:]), policy.fold().to(precision)]
         self.layers = [
             _Layer(module, TokenLayer._make((*own[1:], next_one)))
@@ -248,7 +254,8 @@ def _normalise(normalisation: nn.Module, hidden: Tensor) -> Tensor:
 class _RouteKernels:
     """Where all trajectories are, and the kernels that move them."""
 
-    def __init__(self, policy: Policy, batch: InstanceBatch, choice: Choice) -> None:
+    def __init__(self, policy: Policy, batch: InstanceBatch, choice: Choice, rules: RuleTables | None) -> None:
+        self.rules = rules
         self.config, self.encodes_anew = policy.config, policy.encodes_anew
         self.choice = choice
         self.locations = batch.locations.float().contiguous()
@@ -289,6 +296,7 @@ class _RouteKernels:
             self.left_nodes.shape[1],
             IS_BIASED=self.config.distance_bias,
             BLOCK=_LAY_OUT_BLOCK,
+            **({} if self.rules is None else self.rules.name_features(*encoder.rule_tables)),
         )
         return tokens
 
@@ -329,6 +337,7 @@ class _RouteKernels:
             STAGES=launch.stages,
             num_warps=launch.warps,
             maxnreg=launch.registers,
+            **({} if self.rules is None else self.rules.name_moves()),
         )
 
     def _choose_launch(self, programs: int) -> RouteLaunch:

@@ -9,9 +9,12 @@ import triton
 import triton.language as tl
 
 from dynaroute.kernels.arithmetic import draw_gumbel, find_feasible, log_distance, loop_end, tanh
+from dynaroute.kernels.rule_moves import RuleOffset, add_features, choose, look, visit, weigh_states
 
 # columns of the projections, in the order of `Decoder.fold`: the key is the first
 _VALUE, _LOGIT_KEY, _GRAPH, _LAST, _EDGE = (tl.constexpr(128 * number) for number in range(1, 6))
+_STOPS, _FACTS = tl.constexpr(RuleOffset.STOP_COLUMNS), tl.constexpr(RuleOffset.FACT_COLUMNS)
+_FEATURES = tl.constexpr(RuleOffset.FEATURES)
 _LOG2_E = tl.constexpr(1.4426950408889634)  # powers of 2 are what a GPU has an instruction for
 # how far a head's largest score may be from what it is compared with: 2^15 fits in float16, and so does, with all
 # digits, what weighs a sixtieth of 2^-8
@@ -37,6 +40,10 @@ def lay_out_tokens(
     nodes,
     IS_BIASED: tl.constexpr,
     BLOCK: tl.constexpr,
+    RULES: tl.constexpr = False,
+    rule_features=None,  # (B, N, 6) float32 further features of eq 2
+    rule_customer_table=None,  # (6, 512) float32: what they are multiplied by
+    rule_depot_table=None,  # (6, 512) likewise
 ):
     """One program a segment and block of its tokens: eqs 2 and 3, and what the drivers need to know of a node.
 
@@ -65,8 +72,13 @@ def lay_out_tokens(
         dim = tl.arange(0, 128)
         for part in tl.static_range(4):
             columns = _multiply(x, y, fraction, customer_table + part * 128)  # (BLOCK, 128)
+            if RULES:
+                features = rule_features + (table + node) * _FEATURES
+                columns += add_features(features, rule_customer_table + part * 128, is_row)
             if tl.program_id(1) == 0:  # where the depot is
                 depot = _multiply(x, y, fraction, depot_table + part * 128)
+                if RULES:
+                    depot += add_features(features, rule_depot_table + part * 128, is_row)
                 columns = tl.where((row > 0)[:, None], columns, depot)
             columns = columns.to(hidden.dtype.element_ty)
             if part == 0:
@@ -118,6 +130,13 @@ def drive_routes(
     PRECISION: tl.constexpr,
     BLOCK: tl.constexpr,
     STAGES: tl.constexpr,
+    RULES: tl.constexpr = False,  # of one depot
+    rule_vectors=None,  # and what follows: see `dynaroute.construct.fused_rules.RuleTables`
+    rule_stops=None,
+    rule_facts=None,
+    rule_scales=None,
+    rule_durations=None,
+    rule_legs=None,
 ):
     """One program a trajectory: drive until the depot, or, if the policy is static, until nothing is left.
 
@@ -157,30 +176,51 @@ def drive_routes(
         graph_sum = _sum_rows(projected + _GRAPH, count, COLUMNS, BLOCK)  # (128,)
         level = tl.zeros((16,), tl.float32)  # of the scores of each head
         last = _load_own(projected + _LAST, tl.where(of_head == 0, previous, likely), COLUMNS)
+        if RULES:
+            rule_stops += trajectory * nodes * _STOPS
+            rule_facts += trajectory * _FACTS
+            rule_scales += trajectory * 3
+            table = tl.load(rule_facts + 6).to(tl.int64) * nodes * nodes
+            rule_durations += table
+            rule_legs += table
+            none = full * 0
+            own = (full, full, none, none, none + (1 << 30), none, none, none)
         is_driving = customers_left > 0
         while is_driving:
             # eqs 12 and 13
             load = _find_load(open_demands, of_head, remaining, likely)
+            if RULES:
+                likely_demand = tl.maximum(tl.load(open_demands + likely), 0)
+                likely_node = tl.load(token_nodes + likely)
+                after = visit(own, likely_node, likely_demand, rule_stops, rule_durations, rule_legs, nodes)
+                of_two, of_pairs = choose(of_head, own, after), choose(of_pair, own, after)
+                load = of_two[0]
             graph = graph_sum[:, None] / count.to(tl.float32)
             if SHRINKS:
                 likely_share = _load_own(projected + _GRAPH, likely + 0 * of_head, COLUMNS).to(tl.float32)
                 graph = graph_sum[:, None] - tl.where((of_head == 0)[None, :], 0.0, likely_share)
                 graph /= tl.maximum(customers_left + 1 - of_head, 1).to(tl.float32)[None, :]
             fraction = load.to(tl.float32) / full.to(tl.float32)
-            query = (graph + last.to(tl.float32) + fraction[None, :] * from_capacity[:, None]) * _LOG2_E
+            query = graph + last.to(tl.float32) + fraction[None, :] * from_capacity[:, None]
+            if RULES:
+                query += weigh_states(rule_vectors, of_two, full, rule_facts, rule_scales, 0)
+            query *= _LOG2_E
             query = tl.where(_is_own(), query, 0.0).to(projected.dtype.element_ty)  # (128, 16)
 
             glimpse, level = _attend(
                 projected, open_demands, positions, distance_weight, query, level, count, load, previous, likely,
-                COLUMNS, IS_BIASED, PRECISION, BLOCK, STAGES,
+                COLUMNS, IS_BIASED, PRECISION, BLOCK, STAGES, RULES, token_nodes, of_two if RULES else None, full,
+                rule_vectors, rule_stops, rule_facts, rule_scales, rule_durations, rule_legs, nodes,
             )  # (128, 8), (16,)  # fmt: skip
             place = tl.where(of_pair == 0, previous, likely)
-            load = _find_load(open_demands, of_pair, remaining, likely)
+            load = of_pairs[0] if RULES else _find_load(open_demands, of_pair, remaining, likely)
             if HAS_EDGES:
                 edge = tl.load(projected + _EDGE + place[None, :] * COLUMNS + tl.arange(0, 128)[:, None])  # (128, 8)
                 pair_fraction = load.to(tl.float32) / full.to(tl.float32)
                 of_capacity = tl.load(capacity_weights + 128 + tl.arange(0, 128))
                 glimpse += edge.to(tl.float32) + of_capacity[:, None] * pair_fraction[None, :]
+            if RULES:
+                glimpse += weigh_states(rule_vectors, of_pairs, full, rule_facts, rule_scales, 1)
             glimpse = glimpse.to(projected.dtype.element_ty)
             best_score = tl.full((BLOCK, 8), float("-inf"), tl.float32)
             best_row = tl.zeros((BLOCK, 8), tl.int32)
@@ -190,12 +230,22 @@ def drive_routes(
                 product = tl.dot(logit_key, glimpse, input_precision=PRECISION)  # (BLOCK, 8)
                 if IS_BIASED:
                     product += tl.load(distance_weight + 8) * _measure(positions, row, place, count)
+                if RULES:
+                    row_node = tl.load(token_nodes + row, mask=row < count, other=0)
+                    demand_of_row = tl.maximum(tl.load(open_demands + row, mask=row < count, other=0), 0)
+                    is_allowed, of_moves = look(
+                        rule_vectors, of_pair * 0 + 8, row_node, demand_of_row, row < count, of_pairs, full, rule_facts,
+                        rule_scales, rule_stops, rule_durations, rule_legs, nodes, count,
+                    )  # fmt: skip
+                    product += of_moves
                 score = clip * tanh(product)  # eq 19
                 if IS_SAMPLED:
                     node = tl.load(token_nodes + row, mask=row < count, other=0)
                     noise = draw_gumbel(first_key, second_key, (step + of_pair)[None, :], node[:, None])
                     score = score / temperature + noise
                 is_feasible = _is_feasible(open_demands, row, count, of_pair, load, previous, likely)
+                if RULES:
+                    is_feasible = is_feasible & (is_allowed | (row == 0)[:, None])
                 is_better = is_feasible & (score > best_score)
                 best_score = tl.where(is_better, score, best_score)
                 best_row = tl.where(is_better, row[:, None], best_row)
@@ -222,7 +272,11 @@ def drive_routes(
                     tl.debug_barrier()  # no thread may still want to read what is overwritten now
                     tl.store(open_demands + chosen, -1)
                     tl.debug_barrier()  # and every thread reads it in the next step
-                    remaining = tl.where(is_visit, remaining - demand, full)
+                    if RULES:
+                        own = visit(own, node, tl.maximum(demand, 0), rule_stops, rule_durations, rule_legs, nodes)
+                        remaining = tl.where(is_visit, own[0], full)
+                    else:
+                        remaining = tl.where(is_visit, remaining - demand, full)
                     customers_left -= is_visit.to(tl.int32)
                     stop = tl.where(is_visit, stop + 1, 0)
                     routes_done += tl.where(is_visit, 0, 1)
@@ -309,6 +363,8 @@ def _measure(positions, row, place, count):
 def _attend(
     projected, open_demands, positions, distance_weight, query, level, count, load, previous, likely,
     COLUMNS: tl.constexpr, IS_BIASED: tl.constexpr, PRECISION: tl.constexpr, BLOCK: tl.constexpr, STAGES: tl.constexpr,
+    RULES: tl.constexpr, token_nodes, state, capacity, rule_vectors, rule_stops, rule_facts, rule_scales,
+    rule_durations, rule_legs, nodes,
 ):  # fmt: skip
     """Eqs 14 to 16: (128, 8) the heads' outputs for both queries by turns, and (16,) their largest scores.
 
@@ -334,6 +390,15 @@ def _attend(
                 place = tl.where(of_head == 0, previous, likely)
                 score += _measure(positions, row, place, count) * weights[None, :]
             is_feasible = _is_feasible(open_demands, row, count, of_head, load, previous, likely)
+            if RULES:
+                node = tl.load(token_nodes + row, mask=row < count, other=0)
+                demand = tl.maximum(tl.load(open_demands + row, mask=row < count, other=0), 0)
+                is_allowed, of_moves = look(
+                    rule_vectors, tl.arange(0, 16) % 8, node, demand, row < count, state, capacity, rule_facts,
+                    rule_scales, rule_stops, rule_durations, rule_legs, nodes, count,
+                )  # fmt: skip
+                score += of_moves * _LOG2_E
+                is_feasible = is_feasible & (is_allowed | (row == 0)[:, None])
             score = tl.where(is_feasible, score, -1.0e30)
             highest = tl.maximum(highest, score)
             weight = tl.exp2(tl.minimum(score - level[None, :], _MOST))  # 0 of what is not feasible

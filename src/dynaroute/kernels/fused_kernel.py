@@ -344,7 +344,11 @@ def build_solutions(
             # the choice; ties go to the lower row, and vehicles at the depot stay there
             chosen = tl.argmax(tl.where(is_feasible, logits, float("-inf")), 0)  # (8,)
             if is_forced:
-                chosen = tl.where(step + clock == 0, forced, chosen)
+                may_force = step + clock == 0
+                if depots > 1:  # from the first depot, not everybody need be within reach
+                    is_forced_row = (rows[:, None] == forced[None, :]) & is_feasible
+                    may_force = may_force & (tl.max(is_forced_row.to(tl.int32), 0) > 0)
+                chosen = tl.where(may_force, forced, chosen)
             chosen = tl.where(is_driving, chosen, first)
 
             # eq 21

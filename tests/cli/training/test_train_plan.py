@@ -65,7 +65,7 @@ def test_rules_change_nothing_in_a_trained_model_on_plain_problems_at_first(tmp_
     make_policy(config).save_pretrained(tmp_path)
     plan = TrainingPlan((replace(PLAN.stages[0], variants=("all",)),), updates=1)
     before, after = Policy.from_pretrained(tmp_path), make_first_policy(plan, str(tmp_path))
-    assert after.config.rules == plan.rules and len(plan.rules) == 7
+    assert after.config.rules == plan.rules and len(plan.rules) == 8
     batch = draw_batch(5, 9, 14)
     routes = construct(before, batch, Greedy())
     assert torch.equal(construct(after, batch, Greedy()).route, routes.route)
