@@ -66,7 +66,7 @@ class RouteBatch:
     def unvisited(cls, batch: InstanceBatch) -> RouteBatch:
         """Make empty tables: no customer is on a route yet."""
         route = torch.full((len(batch), batch.nodes), -1, dtype=torch.int32, device=batch.device)
-        return cls(route, route.clone(), None if batch.further_depots is None else torch.zeros_like(route))
+        return cls(route, route.clone(), depot=None if batch.further_depots is None else torch.zeros_like(route))
 
     def started_at(self, row: Tensor, route: Tensor, depot: Tensor) -> RouteBatch:
         """Return the same routes, some of which start at other nodes than 0.
@@ -175,10 +175,11 @@ class RouteBatch:
         routes
             The R new ones, on any device.
         """
-        whole = self.map_tensors(torch.clone)
-        for table, part in zip(whole.list_tensors(), routes.list_tensors(), strict=True):
-            table[rows, : part.shape[1]] = part.to(table.device)
-        return whole
+        parts = routes._tables()
+        tables = {name: table.clone() for name, table in self._tables().items() if name in parts}
+        for name, table in tables.items():
+            table[rows, : parts[name].shape[1]] = parts[name].to(table.device)
+        return RouteBatch(**tables)
 
     def visits(self) -> Tensor:
         """(B, M - 1) customers in order of visit, then zeros as padding."""

@@ -14,7 +14,7 @@ from dynaroute.batch.instances import KINDS
 from dynaroute.batch.rules import NEVER, RULE_WORDS, find_rules
 from dynaroute.problem.instance import Instance
 
-RULES_ON_GPU = (frozenset(RULE_WORDS) - {"types"}) | {KINDS}  # of the rules that batches know
+RULES_ON_GPU = (frozenset(RULE_WORDS) - {"types", "depots"}) | {KINDS}  # of the rules that batches know
 
 
 def can_search(instance: Instance) -> bool:
