@@ -87,8 +87,9 @@ def find_reference(name: str, size: int) -> float | None:
     name, size
         The variant, and the number of customers.
     """
-    found = _PUBLISHED.get(name)
-    return None if found is None or size not in _SIZES else found[_SIZES.index(size)].length
+    of_sizes = _PUBLISHED.get(name)
+    found = None if of_sizes is None or size not in _SIZES else of_sizes[_SIZES.index(size)]
+    return None if found is None else found.length
 
 
 class MeasuredVariant(NamedTuple):
