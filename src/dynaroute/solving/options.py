@@ -180,7 +180,8 @@ class SolveOptions:
         starts. Without this, total_time and iterations, a search gets 10 s.
     total_time
         Seconds of the search for all instances together, counted from the call of `solve`. On a GPU all are searched at
-        once, from a policy's routes; otherwise the time is divided among the instances.
+        once, from a policy's routes; otherwise the time is divided among the instances. For one instance it is the same
+        as a time limit: with a GPU, that and the cores search it together.
     iterations
         Iterations of the search per instance. Without a time limit and a target, the seed, the iterations and the
         number of threads determine the routes.
