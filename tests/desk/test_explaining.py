@@ -19,8 +19,8 @@ from dynaroute.problem.instance import Instance
 from dynaroute.problem.judging.route import judge_route
 from dynaroute.problem.solution import Solution, check
 
-# the price of balance is that of a whole plan, not of a route
-RULES = sorted(set(RULE_MAKERS) - {"prizes", "priorities", "one_of", "balance"})
+# the price of balance is that of a whole plan, not of a route, and so is a least number of vehicles
+RULES = sorted(set(RULE_MAKERS) - {"prizes", "priorities", "one_of", "balance", "min_vehicles"})
 
 
 def make_plan(routes: Sequence[Sequence[int]] = ((1, 2), (3,)), **fields: object) -> Plan:

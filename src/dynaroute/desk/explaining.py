@@ -272,12 +272,18 @@ class _PlaceSearch:
         return best
 
     def find_fixed(self, moving: Sequence[int]) -> str:
-        """Say why a customer stays where it is, if its route has begun with it; empty if not."""
+        """Say why a customer must stay: its route has begun with it, or would be wrong without it; empty if not."""
         own = self.find_own(moving)
         if own is None or own.route is None:
             return ""
-        is_fixed = not set(self.instance.fleet[own.kind].beginning).isdisjoint(moving)
-        return f"{self.names[own.route - 1]} has begun its route with it" if is_fixed else ""
+        kind, name = self.instance.fleet[own.kind], self.names[own.route - 1]
+        if not set(kind.beginning).isdisjoint(moving):
+            return f"{name} has begun its route with it"
+        rest = tuple(node for node in own.stops if node not in moving)
+        faults = list(judge_route(self.instance, own.route, rest, kind)) if rest else []
+        before = len(list(judge_route(self.instance, own.route, own.stops, kind))) if faults else 0
+        fault = faults[-1].message.removeprefix(f"Route {own.route} ").removesuffix(".") if faults else ""
+        return f"without it {name} {fault}" if len(faults) > before else ""
 
     def describe(
         self, customer: int, moving: Sequence[int], saved: Extra, places: Sequence[OtherPlace]
