@@ -198,13 +198,16 @@ def _find_release(tours: Tours, first: int, count: int, problem: SearchProblem) 
 
 @compiled_inline
 def _drive_leg(time: float, seconds: float, kind: int, problem: SearchProblem) -> float:
-    """When a leg of so many seconds ends that begins at this time; below 0, when one begins that ends then.
-
-    Where the speed depends on the hour, the leg is that at the highest speed of the day.
-    """
-    hours = problem.rules.hours
-    if hours.shape[0] == 0:
+    """When a leg of so many seconds ends that begins at this time; below 0, when one begins that ends then."""
+    if problem.rules.hours.shape[0] == 0:
         return time + seconds
+    return _drive_by_hour(time, seconds, kind, problem)
+
+
+@compiled_apart
+def _drive_by_hour(time: float, seconds: float, kind: int, problem: SearchProblem) -> float:
+    """The same where the speed depends on the hour: the leg is that at the highest speed of the day."""
+    hours = problem.rules.hours
     if abs(time) == np.inf:
         return time
     profile = problem.rules.profiles[kind]
