@@ -14,7 +14,9 @@ from dynaroute.base.stopping import OutOfTimeError
 from dynaroute.problem.assigning import can_drive
 from dynaroute.problem.fleet import VehicleType
 from dynaroute.problem.instance import Instance
+from dynaroute.problem.profiles import Profile
 from dynaroute.problem.timetable import measure_route
+from dynaroute.problem.working_day import Overtime
 from dynaroute.search.with_limits.problem import count_fewest_routes, price_routes, read_problem
 
 _CLOCK = np.array([[0.0, 0.0], [0.0, 1.0], [0.0, 2.0], [0.0, 3.0]])
@@ -53,6 +55,20 @@ def test_the_way_back_of_open_routes_costs_nothing() -> None:
     problem = read_problem(Instance(_CLOCK, np.array([0, 1, 1, 1]), 3, vehicles=types))
     assert problem.cost(((0, 1, 2, 3),)) == 6.0
     assert problem.cost(((1, 1, 2, 3),)) == 3.0
+
+
+def test_vehicles_are_of_one_class_if_they_differ_only_in_capacity_and_prices() -> None:
+    twice = Profile("detours", distances=2 * np.abs(_CLOCK[:, None, 1] - _CLOCK[None, :, 1]))
+    types = (
+        VehicleType(3, "van", fixed_cost=1.0),
+        VehicleType(9, "truck", fixed_cost=2.0, time_cost=1.0, overtime=Overtime(60.0, 60.0, 2.0)),
+        VehicleType(9, "late truck", fixed_cost=2.0, overtime=Overtime(60.0, 60.0, 3.0)),
+        VehicleType(9, "tractor", fixed_cost=2.0, profile="detours"),
+        VehicleType(9, "bicycle", fixed_cost=2.0, speed_factor=0.5),
+        VehicleType(3, "rented van", fixed_cost=5.0),
+    )
+    instance = Instance(_CLOCK, np.array([0, 1, 1, 1]), 9, vehicles=types, speed=1.0, profiles=(twice,))
+    assert read_problem(instance).rules.classes.tolist() == [0, 1, 1, 2, 3, 0]
 
 
 def test_a_customer_left_out_costs_more_than_any_plan_and_a_vehicle_more_than_any_way() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import fields
 from typing import TypeVar
 
 import numpy as np
@@ -31,6 +32,21 @@ _Item = TypeVar("_Item", bound=Hashable)
 
 _SLACK = TOLERANCE / 4  # as for limits: `check` may sum in another order
 _VISITS_PER_LOAD, _FEWEST_VISITS = 2, 10  # visits to load again: for each full load, and besides
+# what types of one class may differ in; overtime only in its price, and skills and beginnings in what they allow
+_MAY_DIFFER = frozenset(
+    {
+        "name",
+        "count",
+        "min_vehicles",
+        "capacity",
+        "fixed_cost",
+        "distance_cost",
+        "time_cost",
+        "overtime",
+        "skills",
+        "beginning",
+    }
+)
 _BALANCED = {"hours": 1.0, "stops": 2.0, "load": 3.0}
 
 
@@ -410,11 +426,9 @@ def _price_changes(instance: Instance, nodes: int) -> NDArray[np.float64]:
 
 def _describe(vehicle: VehicleType, allowed: NDArray[np.bool_], changes: NDArray[np.float64]) -> tuple[object, ...]:
     """All that types of one class have in common."""
-    limits = (vehicle.max_duration, vehicle.max_distance, vehicle.max_stops, vehicle.max_driving, vehicle.shift)
-    places = (vehicle.start, vehicle.end, vehicle.speed_factor, vehicle.service_factor, vehicle.initial_loads)
-    trips = (vehicle.reload, vehicle.max_trips, vehicle.loading)
+    alike = tuple(getattr(vehicle, field.name) for field in fields(vehicle) if field.name not in _MAY_DIFFER)
     longest = None if vehicle.overtime is None else (vehicle.overtime.after, vehicle.overtime.at_most)
-    return limits, places, trips, longest, vehicle.breaks, allowed.tobytes(), changes.tobytes()
+    return alike, longest, allowed.tobytes(), changes.tobytes()
 
 
 def _number(items: Iterable[_Item]) -> tuple[list[int], list[_Item]]:
