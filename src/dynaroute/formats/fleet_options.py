@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any
 
 import numpy as np
 
+from dynaroute.base.display import show_list
 from dynaroute.base.errors import OptionError, Where, placed
 from dynaroute.base.vocabulary import ReadingRule
 from dynaroute.problem.checks.fields import find_largest_capacities
@@ -34,6 +36,8 @@ class VehicleList:
         Whether the price of a distance is for a km, where the instance's distances are metres.
     names_depots
         Whether the file says at which depot each type starts.
+    dimensions
+        Names of the dimensions of capacities; None if there is only one, or they are those of the instance.
     """
 
     types: tuple[VehicleType, ...]
@@ -42,16 +46,22 @@ class VehicleList:
     headings: tuple[str, ...] = field(default=(), compare=False)
     is_per_km: bool = False
     names_depots: bool = field(default=True, compare=False)
+    dimensions: tuple[str, ...] | None = None
 
     @property
     def largest_capacity(self) -> Decimal:
-        """The largest capacity, in the file's unit."""
+        """The largest capacity in the first dimension, in the file's unit."""
         return self.largest_capacities[0]
 
     @property
     def largest_capacities(self) -> tuple[Decimal, ...]:
         """The largest capacity in each dimension, in the file's unit."""
         return tuple(Decimal(amount) / self.scale for amount in find_largest_capacities(self.types))
+
+    @property
+    def capacities_by_dimension(self) -> dict[str, Decimal]:
+        """The largest capacity by dimension; empty if there is only one dimension."""
+        return dict(zip(self.dimensions or (), self.largest_capacities, strict=False))
 
 
 @dataclass(frozen=True)
@@ -120,6 +130,7 @@ class FleetOptions:
 def use_vehicles(instance: Instance, vehicles: VehicleList) -> Instance:
     """Return the instance with these vehicle types; demands and capacities may differ in decimals."""
     scale = max(instance.demand_scale, vehicles.scale)  # both are powers of ten
+    order = _match_dimensions(instance, vehicles)
     types = _start_at_depots(instance, vehicles)
     metres = 1000.0 if vehicles.is_per_km and instance.unit == "m" else 1.0
     demand_factor, factor = scale // instance.demand_scale, scale // vehicles.scale
@@ -137,12 +148,25 @@ def use_vehicles(instance: Instance, vehicles: VehicleList) -> Instance:
             replace(
                 kind,
                 distance_cost=kind.distance_cost / metres,
-                capacity=tuple(amount * factor for amount in kind.capacities),
-                initial_load=tuple(amount * factor for amount in kind.initial_loads),
+                capacity=tuple(kind.capacities[place] * factor for place in order),
+                initial_load=tuple(kind.initial_loads[place] * factor for place in order),
             )
             for kind in types
         ),
     )
+
+
+def _match_dimensions(instance: Instance, vehicles: VehicleList) -> Sequence[int]:
+    """Find which dimension of the vehicles each one of the instance is."""
+    if vehicles.dimensions is None:
+        return range(len(vehicles.types[0].capacities))
+    held = [name.casefold() for name in vehicles.dimensions]
+    asked = [name.casefold() for name in instance.dimensions or ()]
+    if sorted(held) != sorted(asked):
+        loads = show_list(list(instance.dimensions)) if instance.dimensions else "no dimension by name"
+        message = f"the vehicles have capacities for {show_list(list(vehicles.dimensions))}, but the demands {loads}."
+        raise OptionError.about("vehicles", message, "Give both the same dimensions.")
+    return [held.index(name) for name in asked]
 
 
 def _start_at_depots(instance: Instance, vehicles: VehicleList) -> tuple[VehicleType, ...]:

@@ -205,7 +205,8 @@ def _read_options(
     """Read the options for tables, which depend on a file of vehicles if there is one."""
     vehicles = fleet.vehicles if isinstance(fleet.vehicles, VehicleList) else None
     is_table = FORMATS[suffix].is_table
-    if is_table and capacity is None and vehicles is not None:
+    capacities = {} if vehicles is None or not is_table else vehicles.capacities_by_dimension
+    if is_table and capacity is None and vehicles is not None and not capacities:
         capacity = vehicles.largest_capacity  # a table need not state it
     ignored = Ignored.of(ignore, () if vehicles is None else vehicles.headings)
     if ignored.names_here and not is_table and suffix != ".json":
@@ -214,7 +215,8 @@ def _read_options(
         )
     distances, times = (None if legs is None else cut_legs(os.fspath(legs)) for legs in (matrix, durations))
     unit = None if vehicles is None else find_unit(vehicles.unit)
-    return ReadingOptions(capacity, sheet, read_renames(columns), distances, times, unit=unit, ignored=ignored)
+    renames = read_renames(columns)
+    return ReadingOptions(capacity, sheet, renames, distances, times, unit=unit, ignored=ignored, capacities=capacities)
 
 
 def _offer_vehicles(content: bytes, source: str, sheet: str | None) -> str:

@@ -68,6 +68,7 @@ _LOADS = frozenset(("weight", "pounds", "volume", "pieces", "pallets", "boxes"))
 _CLOCK = re.compile(r"\b[0-9]{1,2}(?::[0-9]{2}|\s*(?:uhr|h|am|pm)\b)", re.IGNORECASE)
 _MONEY = re.compile(r"[€$£¥]")
 _DIGIT = re.compile(r"[0-9]")
+_PLAIN_NUMBER = re.compile(r"\s*[0-9]+(?:[.,][0-9]+)?\s*")
 _DIGIT_ABOVE_0 = re.compile(r"[1-9]")
 
 # A field of a format for programs with one of these words restricts routes or changes their cost.
@@ -143,7 +144,14 @@ def find_load(heading: str, texts: Sequence[str]) -> Request | None:
     is_load = (meaning is not None and meaning.role == "demand" and meaning.tier < 2) or (
         meaning is None and unit is not None and unit.family in _LOADS
     )
-    return Request(heading, "a second load") if is_load and holds_number(texts) else None
+    split = STOPS.split_dimension(heading)
+    is_amount = split is not None and split[0].role == "demand" and _holds_only_numbers(texts)
+    return Request(heading, "a second load") if is_amount or (is_load and holds_number(texts)) else None
+
+
+def _holds_only_numbers(texts: Sequence[str]) -> bool:
+    """Whether all cells that are filled are plain numbers, at least one of them above 0."""
+    return holds_number(texts) and all(map(_PLAIN_NUMBER.fullmatch, filter(None, texts)))
 
 
 def _find_time(heading: str, simple: str, texts: Sequence[str]) -> Request | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -15,6 +15,7 @@ from dynaroute.formats.ignored import Ignored
 from dynaroute.formats.json.document import load_json
 from dynaroute.formats.json.fleet import read_json_vehicles
 from dynaroute.formats.json.ignored import leave_out_of_vehicles, list_keys_of_vehicles
+from dynaroute.formats.json.rules import read_dimensions
 from dynaroute.formats.registry import TABLE_SUFFIXES, require_suffix
 from dynaroute.formats.tables.cells.text_cells import cut_text
 from dynaroute.formats.tables.headers import score_header
@@ -67,7 +68,10 @@ def _read_table(spec: str, ignored: Ignored) -> VehicleList:
 def _read_json(file: Path, ignored: Ignored) -> VehicleList:
     document = load_json(decode_text(read_bytes(file), ",[{"))
     items = document.get("vehicles") if isinstance(document, dict) else document
-    vehicles = read_json_vehicles(leave_out_of_vehicles(items, ignored))
+    kinds = leave_out_of_vehicles(items, ignored)
+    held = kinds if isinstance(kinds, list) else []
+    dimensions = read_dimensions(kind.get("capacity") for kind in held if isinstance(kind, Mapping))
+    vehicles = read_json_vehicles(kinds, dimensions)
     if vehicles is None:
         raise InstanceError.about("vehicles", "there is no vehicle.", "Give at least one type.")
-    return replace(vehicles, headings=tuple(list_keys_of_vehicles(items)))
+    return replace(vehicles, headings=tuple(list_keys_of_vehicles(items)), dimensions=dimensions)

@@ -16,6 +16,7 @@ from dynaroute.base.errors import DynarouteError, InputWarning, UnsupportedError
 from dynaroute.formats import format_csv, parse_csv
 from dynaroute.formats.fleet_options import FleetOptions
 from dynaroute.formats.vehicles import read_vehicles
+from dynaroute.problem.fleet import VehicleType
 from dynaroute.problem.impossible import refuse_impossible
 
 STOPS = "id,x,y,demand,{}\ndepot,0,0,0,\nA,3,4,4,{}\nB,6,8,5,{}\n"
@@ -280,7 +281,8 @@ def test_no_rule_is_lost_in_a_table(seed: int) -> None:
     rules = set(random.choice(sorted(RULE_MAKERS), int(random.integers(1, 4)), replace=False).tolist())
     instance = draw_problem(random, rules)
     with suppress(DynarouteError):  # where the rule needs vehicles or times
-        instance = replace(instance, vehicles=None, speed=None, service=None)
+        several = (VehicleType(instance.fleet[0].capacities),) if instance.demands.ndim == 2 else None
+        instance = replace(instance, vehicles=several, speed=None, service=None)
     try:
         text = format_csv(instance)
     except UnsupportedError as refusal:

@@ -97,6 +97,13 @@ def test_text_table_has_one_sheet_without_a_name() -> None:
     assert preview.line == 2
 
 
+def test_dimensions_of_loads_are_meanings_of_their_own() -> None:
+    content = b"id,x,y,demand kg,Pal,note\nd,0,0,0,0,\nA,1,1,3,1,\n"
+    shown = look(content, "orders.csv", columns="Pal=demand pallets")
+    assert [column.meaning for column in shown.columns] == ["id", "x", "y", "demand kg", "demand pallets", None]
+    assert {"demand", "demand kg", "demand pallets"} <= set(shown.meanings)
+
+
 def test_vehicles_of_another_sheet_are_used() -> None:
     problem = read(make_workbook(), vehicles_sheet="Fahrzeuge", columns="E=demand", speed="36 km/h")
 

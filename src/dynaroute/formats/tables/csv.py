@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from functools import partial
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dynaroute.base.errors import FormatError, UnsupportedError
 from dynaroute.formats.limitations import list_other_rules, refuse_what_cannot_be_stored
@@ -16,10 +17,14 @@ from dynaroute.formats.tables.cells.text_cells import cut_text
 from dynaroute.formats.tables.headers import score_header
 from dynaroute.formats.tables.stops import ReadingOptions, parse_stops
 from dynaroute.formats.tables.words import STOPS, is_depot
+from dynaroute.formats.text import one_line
 from dynaroute.formats.unsupported import find_request
+from dynaroute.problem.fleet import VehicleType
 from dynaroute.problem.instance import Instance
 
-_HELD_RULES = frozenset({"pickups", "prizes", "priorities", "release", "same_vehicle", "not_together", "one_of"})
+_HELD_RULES = frozenset(
+    {"dimensions", "pickups", "prizes", "priorities", "release", "same_vehicle", "not_together", "one_of"}
+)
 _COLUMNS_OF_NUMBERS = {"prizes": "prize", "priorities": "priority", "release": "release"}
 _COLUMNS_OF_LABELS = {"same_vehicle": "same vehicle", "not_together": "not together", "one_of": "one of"}
 _OTHER_KINDS = {
@@ -85,7 +90,7 @@ def format_csv(instance: Instance) -> str:
     obstacles = {
         "distances": ("a distance matrix", instance.distances is not None or instance.coordinates is None),
         "durations": ("a matrix of durations", instance.durations is not None),
-        "vehicles": ("vehicle types", instance.vehicles is not None),
+        "vehicles": ("vehicle types", _has_vehicles(instance)),
         "speed": ("a speed", instance.speed is not None),
     }
     for field, (thing, is_there) in obstacles.items():
@@ -102,12 +107,19 @@ def format_csv(instance: Instance) -> str:
     return "\n".join([*_table_lines(instance), ""])
 
 
+def _has_vehicles(instance: Instance) -> bool:
+    """Whether vehicles are more than one capacity, or one in each of several dimensions, which has columns."""
+    plain = (VehicleType(instance.fleet[0].capacities),)
+    return instance.vehicles is not None and (instance.demands.ndim == 1 or instance.vehicles != plain)
+
+
 def _list_obstacles(instance: Instance) -> dict[str, tuple[str, bool]]:
     """What the columns of rules cannot say, although they hold the rule."""
     labels = {field: getattr(instance, field) or () for field in _COLUMNS_OF_LABELS}
     return {
         "release": ("a release time of the depot", instance.release is not None and instance.release[0] != 0),
-        "pickups": ("a pickup at the depot", instance.pickups is not None and instance.pickups[0] != 0),
+        "dimensions": ("these names of dimensions", not _are_readable(instance.dimensions or ())),
+        "pickups": ("a pickup at the depot", instance.pickups is not None and instance.pickups[0].any()),
     } | {
         field: (
             "labels that look empty, or have blanks around them or several lines",
@@ -117,11 +129,20 @@ def _list_obstacles(instance: Instance) -> dict[str, tuple[str, bool]]:
     }
 
 
+def _are_readable(dimensions: Sequence[str]) -> bool:
+    """Whether headings with these dimensions are read as they are meant; one alone would be read as a unit."""
+    splits = [STOPS.split_dimension(one_line(f"demand {name}")) for name in dimensions]
+    names = [split[1] for split in splits if split is not None and split[0].role == "demand"]
+    is_distinct = len({name.casefold() for name in names}) == len(names) != 1
+    return is_distinct and names == list(dimensions)
+
+
 def _table_lines(instance: Instance) -> Iterator[str]:
     assert instance.coordinates is not None
     if instance.name:
         yield f"# name: {instance.name}"
-    yield f"# capacity: {format_load(instance, instance.capacity)}"
+    if instance.demands.ndim == 1:
+        yield f"# capacity: {format_load(instance, instance.capacity)}"
     if instance.rounding != "none":
         yield f"# rounding: {instance.rounding}"
     names = [instance.customer_name(customer) for customer in range(1, instance.size + 1)]
@@ -129,11 +150,25 @@ def _table_lines(instance: Instance) -> Iterator[str]:
     axes = ("lat", "lon") if instance.metric == "great_circle" else ("x", "y")
     for axis, values in zip(axes, instance.coordinates.T.tolist(), strict=True):
         columns[axis] = list(map(format_number, values))
-    columns["demand"] = [format_load(instance, demand) for demand in instance.demands.tolist()]
+    columns |= _columns_of_amounts(instance, "demand", instance.demands)
+    if instance.demands.ndim == 2:
+        held = [*instance.fleet[0].capacities]
+        capacities = _columns_of_amounts(instance, "capacity", np.array([held] * (instance.size + 1), dtype=object))
+        columns |= {heading: [cells[0], *[""] * instance.size] for heading, cells in capacities.items()}
     columns |= _further_columns(instance)
     yield ",".join(map(_quote, columns))
     for cells in zip(*columns.values(), strict=True):
         yield ",".join(map(_quote, cells))
+
+
+def _columns_of_amounts(instance: Instance, word: str, amounts: NDArray[np.int64]) -> dict[str, list[str]]:
+    """The column of an amount, or one for each dimension."""
+    table = amounts.reshape(len(amounts), -1).T.tolist()
+    headings = [word] if amounts.ndim == 1 else [f"{word} {name}" for name in instance.dimensions or ()]
+    return {
+        heading: [format_load(instance, amount) for amount in column]
+        for heading, column in zip(headings, table, strict=True)
+    }
 
 
 def _further_columns(instance: Instance) -> dict[str, list[str]]:
@@ -150,7 +185,12 @@ def _further_columns(instance: Instance) -> dict[str, list[str]]:
         for index, heading in enumerate(instance.details.columns):
             # otherwise a heading with a meaning would be interpreted when the file is read
             cells = [row[index] for row in instance.details.rows]
-            is_taken = STOPS.look_up(heading) or heading in columns or find_request(heading, cells, "stops")
+            is_taken = (
+                STOPS.look_up(heading)
+                or STOPS.split_dimension(heading)
+                or heading in columns
+                or find_request(heading, cells, "stops")
+            )
             columns[f"detail {heading}" if is_taken else heading] = cells
     return columns
 
@@ -159,7 +199,7 @@ def _columns_of_rules(instance: Instance) -> dict[str, list[str]]:
     """The columns that rules of customers have; the depot's cells are empty."""
     columns: dict[str, list[str]] = {}
     if instance.pickups is not None:
-        columns["pickup"] = [format_load(instance, amount) for amount in instance.pickups.tolist()]
+        columns |= _columns_of_amounts(instance, "pickup", instance.pickups)
     for field, heading in _COLUMNS_OF_NUMBERS.items():
         if (values := getattr(instance, field)) is not None:
             columns[heading] = [format_number(value) if np.isfinite(value) else "" for value in values.tolist()]
@@ -174,7 +214,7 @@ def _has_second_depot(instance: Instance) -> bool:
     texts = () if instance.details is None else instance.details.rows
     return any(
         is_depot(text)
-        for customer in np.flatnonzero(instance.demands[1:] == 0) + 1
+        for customer in np.flatnonzero(~instance.demands.reshape(instance.size + 1, -1)[1:].any(axis=1)) + 1
         for text in (instance.customer_name(int(customer)), *(texts[customer] if texts else ()))
     )
 

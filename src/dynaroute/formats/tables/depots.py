@@ -86,15 +86,22 @@ def read_further_depots(
     return tuple(places)
 
 
-def make_vehicles(places: Sequence[Place], capacity: int, wished: Sequence[str]) -> tuple[VehicleType, ...] | None:
-    """Make vehicles of every depot, as many as needed, and of every name that customers ask for; None if all are alike.
+def make_vehicles(
+    places: Sequence[Place], capacities: tuple[int, ...], wished: Sequence[str]
+) -> tuple[VehicleType, ...] | None:
+    """Make vehicles of every depot, as many as needed, and of every name that customers ask for.
+
+    If all are alike, the answer is None, or one type if capacities are in several dimensions.
 
     A file of vehicles replaces them.
     """
+    capacity = capacities if len(capacities) > 1 else capacities[0]
     starts = (DEPOT, *(place.name for place in places)) if places else ()
     asked = [name for name in wished if name not in starts]
     of_depots = [VehicleType(capacity, name=name, start=name) for name in starts]
-    return (*of_depots, *(VehicleType(capacity, name=name) for name in asked)) or None
+    return (*of_depots, *(VehicleType(capacity, name=name) for name in asked)) or (
+        (VehicleType(capacity),) if len(capacities) > 1 else None
+    )
 
 
 def add_missing_depot(table: Table) -> Table:
@@ -145,12 +152,13 @@ def release_column(table: Table, role: str) -> Table:
 
 def _find_named(table: Table) -> list[int]:
     """Rows that any column calls depot and that have no demand."""
-    demand, header = table.header.columns["demand"], table.header
+    header = table.header
+    demands = header.list_amounts("demand")
     names = [*header.others, *(column for role, column in header.columns.items() if role == "id")]
     return [
         index
         for index, row in enumerate(table.rows)
-        if (row.text(demand.index) in _NOTHING or is_blank(row.text(demand.index)))
+        if all(row.text(demand.index) in _NOTHING or is_blank(row.text(demand.index)) for demand in demands)
         and any(is_depot(row.text(name.index)) for name in names)
     ]
 

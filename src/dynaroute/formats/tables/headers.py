@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 
 from dynaroute.base.display import show_list
@@ -22,6 +22,7 @@ Renames = tuple[tuple[str, str], ...]
 ROWS_LOOKED_AT = 60  # to find a header, or what a column holds
 _SIDE_ROLES = frozenset(("depot", "kind", "capacity"))  # titles contain these words too
 _PAIRS = (("lat", "lon"), ("x", "y"), ("earliest", "latest"))
+_NAMES_OF_DIMENSIONS = ("demand", "capacity")  # two such columns mean that loads have dimensions
 _NUMBER = re.compile(r"[+-]?[0-9][0-9.,' ]*")
 
 
@@ -36,7 +37,8 @@ class Column:
     heading
         The heading in the file.
     role
-        The meaning of the column; "" if it is only passed on to the output.
+        The meaning of the column, such as "demand", or "demand kg" in one of several dimensions; "" if it is only
+        passed on to the output.
     tier
         How certain the role is: -1 if the user gave it, otherwise 0 to 2 as in `Meaning`.
     language
@@ -76,9 +78,13 @@ class Header:
     headings
         The headings in the file; "" for a column without one.
     columns
-        The columns with a known meaning, by role.
+        The columns with a known meaning, by role. An amount in several dimensions is that of the first one.
     others
         All other columns with a heading.
+    dimensions
+        Names of the dimensions of loads, if columns name several.
+    amounts
+        For each role that names dimensions, the column of each of them, or None.
     """
 
     first: int
@@ -87,6 +93,13 @@ class Header:
     headings: tuple[str, ...]
     columns: Mapping[str, Column]
     others: tuple[Column, ...]
+    dimensions: tuple[str, ...] = ()
+    amounts: Mapping[str, tuple[Column | None, ...]] = field(default_factory=dict)
+
+    def list_amounts(self, role: str) -> list[Column]:
+        """The columns of an amount: one, or one for each dimension that has one."""
+        found = self.amounts.get(role, (self.columns.get(role),))
+        return [column for column in found if column is not None]
 
 
 def read_renames(columns: str | Mapping[str, str] | None) -> Renames:
@@ -242,15 +255,25 @@ def _make_header(
     headings = _without_labels([one_line(heading) for heading in headings], vocabulary)
     named = _name_columns(headings, vocabulary, renames)
     left_out = ignored.find(headings)
+    titles = [named.get(index, heading) for index, heading in enumerate(headings)]
+    dimensions, amounts = _find_dimensions(titles, headings, named, left_out, line, vocabulary)
+    named = {index: _without_dimension(role, vocabulary) for index, role in named.items() if index not in amounts}
+    if len(set(named.values())) < len(named):
+        raise OptionError.about("columns", "two columns have the same meaning.", "Give it once.")
     meanings = {
         index: meaning
         for index, heading in enumerate(headings)
         if heading
         and index not in named
+        and index not in amounts
         and index not in left_out
         and (meaning := vocabulary.look_up(heading)) is not None
     }
     columns = {role: Column(index, headings[index] or name_column(index), role, -1) for index, role in named.items()}
+    by_role = _arrange(dimensions, amounts)
+    for role, found in by_role.items():
+        leading, *further = filter(None, found)
+        columns |= {role: leading, **{column.role: column for column in further}}
     for role in vocabulary.roles:
         if role not in columns and not _is_displaced(role, columns):
             chosen = _choose(role, meanings, headings, line, vocabulary, columns)
@@ -263,7 +286,67 @@ def _make_header(
         for index, heading in enumerate(headings)
         if heading and index not in used
     )
-    return Header(first, last, line, tuple(headings), columns, others)
+    return Header(first, last, line, tuple(headings), columns, others, dimensions, by_role)
+
+
+def _find_dimensions(
+    titles: Sequence[str],
+    headings: Sequence[str],
+    named: Mapping[int, str],
+    left_out: frozenset[int],
+    line: int,
+    vocabulary: Vocabulary,
+) -> tuple[tuple[str, ...], dict[int, tuple[str, Column]]]:
+    """Find the dimensions of loads, and the role and the column of each amount in one of them.
+
+    One column alone, such as "demand kg", is a plain amount with a unit.
+    """
+    splits = {
+        index: split
+        for index, title in enumerate(titles)
+        if index not in left_out and (split := vocabulary.split_dimension(title)) is not None
+    }
+    dimensions: dict[str, str] = {}
+    for role in _NAMES_OF_DIMENSIONS:
+        for meaning, name in splits.values():
+            if meaning.role == role:
+                dimensions.setdefault(name.casefold(), name)
+    if len(dimensions) < 2:
+        return (), {}
+    amounts: dict[int, tuple[str, Column]] = {}
+    for index, (meaning, name) in splits.items():
+        if (known := dimensions.get(name.casefold())) is None:
+            continue
+        role = f"{meaning.role} {known}"
+        if any(role == column.role for _, column in amounts.values()):
+            message = f"there are two columns named {role}."
+            raise FormatError(message, where=Where(line=line, field=role), remedy="Keep one of the two.")
+        tier = -1 if index in named else 0
+        heading = headings[index] or name_column(index)
+        amounts[index] = meaning.role, Column(index, heading, role, tier, meaning.language)
+    for index, title in enumerate(titles):
+        plain = vocabulary.look_up(title) if index not in amounts and index not in left_out else None
+        same = [column for role, column in amounts.values() if plain is not None and role == plain.role]
+        if same and plain is not None and (plain.tier == 0 or index in named):
+            message = f"the column {headings[index]} names no dimension, but {same[0].heading} does."
+            where = Where(line=line, field=headings[index] or name_column(index))
+            remedy = f"Name one, as in '{plain.role} {next(iter(dimensions.values()))}', or keep only one of the two."
+            raise FormatError(message, where=where, remedy=remedy)
+    return tuple(dimensions.values()), amounts
+
+
+def _arrange(
+    dimensions: Sequence[str], amounts: Mapping[int, tuple[str, Column]]
+) -> dict[str, tuple[Column | None, ...]]:
+    """The column of each dimension, or None, for every role that has one."""
+    known = {column.role: column for _, column in amounts.values()}
+    roles = dict.fromkeys(role for role, _ in amounts.values())
+    return {role: tuple(known.get(f"{role} {name}") for name in dimensions) for role in roles}
+
+
+def _without_dimension(role: str, vocabulary: Vocabulary) -> str:
+    split = None if role in vocabulary.roles else vocabulary.split_dimension(role)
+    return role if split is None else split[0].role
 
 
 def _without_labels(headings: Sequence[str], vocabulary: Vocabulary) -> list[str]:
@@ -381,5 +464,7 @@ def _match(name: str, role: str | None, headings: Sequence[str]) -> tuple[int, s
 def _find_role(word: str, vocabulary: Vocabulary) -> str | None:
     if word.casefold() in vocabulary.roles:
         return word.casefold()
+    if (split := vocabulary.split_dimension(word)) is not None:
+        return f"{split[0].role} {split[1]}"
     meaning = vocabulary.look_up(word)
     return None if meaning is None else meaning.role

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
+import numpy as np
+from numpy.typing import NDArray
+
 from dynaroute.base.errors import FormatError, InstanceError, OptionError, Where, warn_of_input
+from dynaroute.formats.numbers import scale_quantities
 from dynaroute.formats.tables.cells.amounts import Amounts, Entry, Notation, is_blank, read_amounts
 from dynaroute.formats.tables.cells.cells import Row
 from dynaroute.formats.tables.cells.units import Unit
@@ -45,6 +49,34 @@ class Loads:
     place: Where
     written: tuple[Amounts, Amounts]
     given_unit: Unit | None = None
+
+
+@dataclass(frozen=True)
+class WholeLoads:
+    """Amounts in whole numbers, in one dimension or in several.
+
+    Attributes
+    ----------
+    demands
+        (nodes,) or (nodes, dimensions) amounts, the depot's first.
+    pickups
+        The same of what is brought back; None if nothing is.
+    capacities
+        Of a vehicle, in each dimension.
+    scale
+        How many of these units make one unit of the table.
+    written
+        Notation and units of the columns of demands, and more.
+    note
+        What was corrected; "" if nothing was.
+    """
+
+    demands: NDArray[np.int64]
+    pickups: NDArray[np.int64] | None
+    capacities: tuple[int, ...]
+    scale: int
+    written: tuple[Amounts, ...]
+    note: str = ""
 
 
 def count_stops(table: Table, source: str) -> Table:
@@ -90,12 +122,8 @@ def read_loads(
     column = table.header.columns["demand"]
     depot, *customers = table.rows
     given = [] if _says_nothing(depot, column) else [depot]
-    is_comma, is_semicolon = table.grid.delimiter == ",", table.grid.delimiter == ";"
-    open_points: Notation | None = "point" if is_comma else None
-    open_commas: Notation | None = "point" if is_comma else "comma" if is_semicolon else None
-    amounts = table.amounts(
-        column, [*given, *customers], elsewhere=elsewhere, open_points=open_points, open_commas=open_commas
-    )
+    open_points, open_commas = _find_marks(table)
+    amounts = read_column(table, column, [*given, *customers], elsewhere)
     if given and amounts.values[0] > 0:
         raise InstanceError(
             f"the demand of the depot is {depot.text(column.index)}, not 0.",
@@ -127,6 +155,30 @@ def read_loads(
     return Loads(demands, _fit_unit(capacity, amounts.unit, entry), entry.where, (amounts, capacity), given_unit)
 
 
+def read_column(table: Table, column: Column, rows: Sequence[Row], elsewhere: Callable[[], Notation | None]) -> Amounts:
+    """Read a column of amounts; the separator of the cells tells decimal commas where nothing else does."""
+    open_points, open_commas = _find_marks(table)
+    return table.amounts(column, rows, elsewhere=elsewhere, open_points=open_points, open_commas=open_commas)
+
+
+def _find_marks(table: Table) -> tuple[Notation | None, Notation | None]:
+    """How to read 1.234 and 1,234 if nothing shows what is meant."""
+    is_comma, is_semicolon = table.grid.delimiter == ",", table.grid.delimiter == ";"
+    return "point" if is_comma else None, "point" if is_comma else "comma" if is_semicolon else None
+
+
+def scale_loads(
+    table: Table, loads: Loads, names: Sequence[str] | None, elsewhere: Callable[[], Notation | None]
+) -> WholeLoads:
+    """Turn the demands, the pickups, which are read too, and the capacity into whole numbers."""
+    pickups = read_pickups(table, loads, elsewhere)
+    labels = names if names is None or not pickups else (*names, "depot", *names)
+    quantities = scale_quantities([*loads.demands, *pickups], loads.capacity, labels)
+    amounts = np.array(quantities.demands).reshape(-1, len(table.rows))
+    capacities, collected = (quantities.capacity,), amounts[1] if pickups else None
+    return WholeLoads(amounts[0], collected, capacities, quantities.scale, loads.written, quantities.note)
+
+
 def read_pickups(table: Table, loads: Loads, elsewhere: Callable[[], Notation | None]) -> list[Decimal]:
     """Read what is brought back from each stop, in the unit of the demands; nothing if there is no such column.
 
@@ -136,15 +188,9 @@ def read_pickups(table: Table, loads: Loads, elsewhere: Callable[[], Notation | 
     rows = [] if column is None else [row for row in table.rows if not _says_nothing(row, column)]
     if column is None or not rows:
         return []
-    is_comma, is_semicolon = table.grid.delimiter == ",", table.grid.delimiter == ";"
-    amounts = table.amounts(
-        column,
-        rows,
-        elsewhere=lambda: loads.written[0].notation or elsewhere(),
-        open_points="point" if is_comma else None,
-        open_commas="point" if is_comma else "comma" if is_semicolon else None,
-    )
-    size = _compare_units(amounts.unit or loads.given_unit, loads.written[0].unit, table.where(rows[0], column))
+    amounts = read_column(table, column, rows, lambda: loads.written[0].notation or elsewhere())
+    where, wanted = table.where(rows[0], column), loads.written[0].unit
+    size = compare_units(amounts.unit or loads.given_unit, wanted, where, ("pickups", "demands"))
     values = {row.line: value * size for row, value in zip(rows, amounts.values, strict=True)}
     for row in rows:
         value, text = values[row.line], row.text(column.index)
@@ -159,13 +205,13 @@ def read_pickups(table: Table, loads: Loads, elsewhere: Callable[[], Notation | 
     return [values.get(row.line, Decimal(0)) for row in table.rows] if any(values.values()) else []
 
 
-def _compare_units(unit: Unit | None, wanted: Unit | None, where: Where) -> Decimal:
-    """How many units of the demands a unit of the pickups is."""
+def compare_units(unit: Unit | None, wanted: Unit | None, where: Where, called: tuple[str, str]) -> Decimal:
+    """How many of the units that are wanted a unit is; `called` names the amounts in both."""
     if unit is None or wanted is None or unit == wanted:
         return Decimal(1)
     if unit.family != wanted.family:
         raise FormatError(
-            f"the pickups are in {unit.name}, but the demands are in {wanted.name}.",
+            f"the {called[0]} are in {unit.name}, but the {called[1]} are in {wanted.name}.",
             where=where,
             remedy="Give both in the same unit.",
         )

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from dynaroute.base.vocabulary import Language
 from dynaroute.formats.numbers import refuse_off_globe, refuse_unmeasurable
 from dynaroute.formats.tables.cells.amounts import Amounts, Entry, Notation, read_amounts, read_plain
-from dynaroute.formats.tables.degrees import read_degrees, split_pair
+from dynaroute.formats.tables.cells.degrees import read_degrees, split_pair
 from dynaroute.formats.tables.headers import Column
 from dynaroute.formats.tables.table import Table
 from dynaroute.formats.text import shorten

@@ -50,7 +50,7 @@ class Shipments:
         self, demands: NDArray[np.int64], pickups: NDArray[np.int64] | None
     ) -> tuple[NDArray[np.int64], NDArray[np.int64] | None]:
         """What is delivered and what is collected at each node: a pickup's demand is collected there."""
-        moved = np.where(self.collects, demands, 0)
+        moved = np.where(self.collects.reshape(-1, *[1] * (demands.ndim - 1)), demands, 0)
         collected = moved if pickups is None else pickups + moved
         return demands - moved, collected if collected.any() else None
 

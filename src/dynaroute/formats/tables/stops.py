@@ -6,22 +6,21 @@ import re
 import shlex
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
-
-import numpy as np
 
 from dynaroute.base.display import show_list
 from dynaroute.base.errors import DynarouteError, FormatError, OptionError, Where, placed, warn_of_input
 from dynaroute.base.vocabulary import Language
 from dynaroute.formats.ignored import NOTHING_IGNORED, Ignored
-from dynaroute.formats.numbers import scale_quantities
 from dynaroute.formats.tables.assumptions import warn_of_assumptions
 from dynaroute.formats.tables.cells.amounts import BARE_NUMBER, Notation, find_evidence, split_unit, tidy
 from dynaroute.formats.tables.cells.cells import Grid, Row
 from dynaroute.formats.tables.cells.units import Unit, find_unit
 from dynaroute.formats.tables.depots import add_missing_depot, make_vehicles, put_depot_first, read_further_depots
+from dynaroute.formats.tables.dimensions import read_several_loads, refuse_plain_demands
 from dynaroute.formats.tables.headers import (
     ROWS_LOOKED_AT,
     Column,
@@ -31,7 +30,7 @@ from dynaroute.formats.tables.headers import (
     find_header,
     score_header,
 )
-from dynaroute.formats.tables.loads import count_stops, read_loads, read_pickups
+from dynaroute.formats.tables.loads import count_stops, read_loads, scale_loads
 from dynaroute.formats.tables.matrix import Legs, read_legs
 from dynaroute.formats.tables.places import warn_of_odd_places
 from dynaroute.formats.tables.positions import read_positions
@@ -77,6 +76,8 @@ class ReadingOptions:
         Unit of the vehicles' capacities, if known; demands are converted to it.
     ignored
         Columns to plan without.
+    capacities
+        Capacity of a vehicle in each dimension, if the vehicles have several; they override the file's.
     """
 
     capacity: float | Decimal | str | None = None
@@ -87,6 +88,7 @@ class ReadingOptions:
     has_depot: bool = True
     unit: Unit | None = None
     ignored: Ignored = NOTHING_IGNORED
+    capacities: Mapping[str, Decimal] = field(default_factory=dict)
 
 
 def find_stops_header(grid: Grid, columns: Renames, ignored: Ignored = NOTHING_IGNORED) -> Header:
@@ -111,7 +113,8 @@ def _find_roles(grid: Grid, columns: Renames, ignored: Ignored) -> set[str] | No
     if not grid.rows:
         return set()
     try:
-        return set(find_stops_header(grid, columns, ignored).columns)
+        found = find_stops_header(grid, columns, ignored).columns
+        return {role.partition(" ")[0] for role in found}  # without dimensions
     except OptionError:
         return set()  # the user named columns of another sheet
     except DynarouteError:
@@ -158,22 +161,24 @@ def parse_stops(grid: Grid, reading: ReadingOptions, source: str) -> Instance:
     table = count_stops(table, source)
     everywhere = replace(table, rows=[*table.rows, *table.depots])
     refuse_requests_of_stops(table)
-    loads = read_loads(table, reading.capacity, reading.unit, lambda: _find_notation(table), source)
+    if not header.dimensions:
+        refuse_plain_demands(table, reading.capacities)
+    elsewhere = partial(_find_notation, table)
+    several = read_several_loads(table, reading.capacity, reading.capacities, elsewhere) if header.dimensions else None
+    plain = read_loads(table, reading.capacity, reading.unit, elsewhere, source) if several is None else None
     word, line = grid.directives.get("rounding", ("none", 0))
     rounding = read_rounding(word.lower(), Where(line=line, field="rounding"))
-    coordinates, written = read_positions(everywhere, axes, lambda: _find_notation(table)) if axes else (None, [])
+    coordinates, written = read_positions(everywhere, axes, elsewhere) if axes else (None, [])
     names, ids = _read_names(table)
     windows = read_windows(everywhere, source)
     places = read_further_depots(table, coordinates, windows)
     nodes, count = None if ids is None else (*ids, *(place.name for place in places)), len(table.rows)
     lines = [row.line for row in everywhere.rows]
     legs = read_legs((reading.distances, reading.durations), nodes, lines, coordinates, source)
-    with placed(_make_place(table, loads.place)):
-        pickups = read_pickups(table, loads, lambda: _find_notation(table))
-        labels = names if names is None or not pickups else (*names, "depot", *names)
-        quantities = scale_quantities([*loads.demands, *pickups], loads.capacity, labels)
-        amounts = np.array(quantities.demands).reshape(-1, len(table.rows))
-        demands, collected = amounts[0], amounts[1] if pickups else None
+    with placed(_make_place(table, Where(field="capacity") if plain is None else plain.place)):
+        loads = several if plain is None else scale_loads(table, plain, names, elsewhere)
+        assert loads is not None  # one of the two was read
+        demands, collected = loads.demands, loads.pickups
         shipments, wishes = read_shipments(table), read_wishes(table, source)
         if shipments is not None:
             demands, collected = shipments.move_demands(demands, collected)
@@ -182,7 +187,8 @@ def parse_stops(grid: Grid, reading: ReadingOptions, source: str) -> Instance:
             coordinates=None if coordinates is None else coordinates[:count],
             demands=demands,
             pickups=collected,
-            capacity=quantities.capacity,
+            capacity=loads.capacities[0],
+            dimensions=header.dimensions or None,
             name=one_line(grid.directives["name"][0]) if "name" in grid.directives else Path(source).stem,
             distances=legs.distances,
             durations=legs.durations,
@@ -190,19 +196,19 @@ def parse_stops(grid: Grid, reading: ReadingOptions, source: str) -> Instance:
             rounding=rounding,
             metric="great_circle" if axes in (_GLOBE, ("position",)) else "euclidean",
             customer_names=names,
-            demand_scale=quantities.scale,
+            demand_scale=loads.scale,
             service=read_service(table),
             windows=None if windows is None else windows[:count],
             places=places,
-            vehicles=make_vehicles(places, quantities.capacity, name_wished_vehicles(wishes)),
+            vehicles=make_vehicles(places, loads.capacities, name_wished_vehicles(wishes)),
             details=_read_details(table, names),
             language=_find_language(header),
             depot_name="" if ids is None or BARE_NUMBER.fullmatch(ids[0]) else ids[0],
             **wishes,
         )
     warn_of_assumptions(table, [*loads.written, *written], names, source)
-    if quantities.note:
-        warn_of_input(source, quantities.note)
+    if loads.note:
+        warn_of_input(source, loads.note)
     warn_of_odd_places(instance, {column.language for column in header.columns.values()}, source)
     return instance
 

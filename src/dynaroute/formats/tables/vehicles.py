@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from decimal import Decimal
+
+import numpy as np
 
 from dynaroute.base.decimals import scale_to_integers
 from dynaroute.base.display import show_list
@@ -12,10 +15,12 @@ from dynaroute.base.vocabulary import RouteEnd
 from dynaroute.formats.fleet_options import VehicleList
 from dynaroute.formats.ignored import NOTHING_IGNORED, Ignored
 from dynaroute.formats.numbers import parse_whole
-from dynaroute.formats.tables.cells.amounts import Entry, is_blank, tidy
+from dynaroute.formats.tables.cells.amounts import Amounts, Entry, is_blank, tidy
 from dynaroute.formats.tables.cells.cells import Grid, Row
+from dynaroute.formats.tables.cells.units import Unit
 from dynaroute.formats.tables.depots import release_column
 from dynaroute.formats.tables.headers import Column, find_header
+from dynaroute.formats.tables.loads import compare_units
 from dynaroute.formats.tables.requests import holds_places, refuse_requests_of_vehicles
 from dynaroute.formats.tables.rules import read_costs
 from dynaroute.formats.tables.table import Table, sort_rows
@@ -58,7 +63,8 @@ def parse_vehicles(grid: Grid, source: str, ignored: Ignored = NOTHING_IGNORED) 
                 f"the column capacity is missing; found {show_list([name for name in header.headings if name])}.",
                 where=Where(line=header.line, field="capacity"),
                 remedy="One row must name the columns: capacity, and optionally name, count, max_duration, "
-                "max_distance, shift, max_stops, end, fixed cost, cost per km, cost per hour, min vehicles and skills.",
+                "max_distance, shift, max_stops, end, fixed cost, cost per km, cost per hour, "
+                "min vehicles, initial load and skills.",
             )
         table = sort_rows(grid, header, ("capacity",), source)
         if not table.rows:
@@ -67,28 +73,68 @@ def parse_vehicles(grid: Grid, source: str, ignored: Ignored = NOTHING_IGNORED) 
         for role in ("shift_start", "shift_end"):
             if role in table.header.columns and holds_places(table, table.header.columns[role]):
                 table = release_column(table, role)  # the depot
-        capacities, unit = _read_capacities(table)
-        whole, scale = scale_to_integers(capacities)
-        types = tuple(_read_type(table, row, capacity) for row, capacity in zip(table.rows, whole, strict=True))
+        columns = header.amounts.get("capacity", (header.columns["capacity"],))
+        read = [_read_capacities(table, column) for column in columns if column is not None]
+        units = [unit for _, unit in read]
+        initial = _read_initial_loads(table, units)
+        amounts = np.array([*(values for values, _ in read), *initial], dtype=object).T  # (types, 2 x dimensions)
+        flat, scale = scale_to_integers(amounts.reshape(-1).tolist())
+        whole = np.array(flat, dtype=object).reshape(amounts.shape).tolist()
+        types = tuple(
+            _read_type(table, row, tuple(each[: len(units)]), tuple(each[len(units) :]))
+            for row, each in zip(table.rows, whole, strict=True)
+        )
         _refuse_same_names(table, types)
         _warn_of_unused(table, types, source)
         headings = tuple(filter(None, header.headings))
         is_per_km, names_depots = (role in table.header.columns for role in ("distance_cost", "depot"))
-        return VehicleList(types, scale, unit, headings, is_per_km, names_depots)
+        unit = "" if units[0] is None or header.dimensions else units[0].name
+        dimensions = header.dimensions or None
+        return VehicleList(types, scale, unit, headings, is_per_km, names_depots, dimensions)
 
 
-def _read_capacities(table: Table) -> tuple[list[Decimal], str]:
-    """The capacity of each type, and the unit, if one is given."""
-    column = table.header.columns["capacity"]
-    entries = table.entries(column, table.rows)
+def _read_initial_loads(table: Table, units: Sequence[Unit | None]) -> list[list[Decimal]]:
+    """What every type carries at the start, in each dimension; blank cells are 0."""
+    header = table.header
+    plain = header.columns.get("initial_load") if "initial_load" not in header.amounts else None
+    if header.dimensions and plain is not None:
+        raise FormatError(
+            "the initial load names no dimension, but the capacities do.",
+            where=Where(line=header.line, field=plain.heading),
+            remedy=f"Give a column for each, such as 'initial load {header.dimensions[0]}'.",
+        )
+    columns = header.amounts.get("initial_load", (plain,) if not header.dimensions else (None,) * len(units))
+    loads = []
+    for column, unit in zip(columns, units, strict=True):
+        rows = [] if column is None else [row for row in table.rows if _is_filled(row, column)]
+        values = dict.fromkeys((row.line for row in table.rows), Decimal(0))
+        if column is not None and rows:
+            amounts = _read_amounts(table, column, rows)
+            size = compare_units(amounts.unit, unit, table.where(rows[0], column), ("initial loads", "capacities"))
+            values |= {row.line: value * size for row, value in zip(rows, amounts.values, strict=True)}
+        loads.append(list(values.values()))
+    return loads
+
+
+def _is_filled(row: Row, column: Column) -> bool:
+    return not is_blank(row.text(column.index)) or row.kind(column.index) != "text"
+
+
+def _read_amounts(table: Table, column: Column, rows: Sequence[Row]) -> Amounts:
     is_comma = table.grid.delimiter == ","
-    amounts = table.amounts(
+    return table.amounts(
         column,
-        table.rows,
+        rows,
         elsewhere=lambda: None,
         open_points="point" if is_comma else None,
         open_commas="point" if is_comma else None,
     )
+
+
+def _read_capacities(table: Table, column: Column) -> tuple[list[Decimal], Unit | None]:
+    """The capacity of each type in one dimension, and the unit, if one is given."""
+    entries = table.entries(column, table.rows)
+    amounts = _read_amounts(table, column, table.rows)
     for value, entry in zip(amounts.values, entries, strict=True):
         if value <= 0:
             raise InstanceError(f"the capacity is {entry.text}.", where=entry.where, remedy="It must be above 0.")
@@ -98,14 +144,14 @@ def _read_capacities(table: Table) -> tuple[list[Decimal], str]:
                 where=entry.where,
                 remedy="Use a larger unit.",
             )
-    return amounts.values, "" if amounts.unit is None else amounts.unit.name
+    return amounts.values, amounts.unit
 
 
-def _read_type(table: Table, row: Row, capacity: int) -> VehicleType:
+def _read_type(table: Table, row: Row, capacities: tuple[int, ...], initial: tuple[int, ...]) -> VehicleType:
     cells = {
         role: (table.entry(row, column), column)
         for role, column in table.header.columns.items()
-        if not is_blank(row.text(column.index)) or row.kind(column.index) != "text"
+        if _is_filled(row, column)
     }
 
     def read_whole(role: str) -> int | None:
@@ -114,7 +160,8 @@ def _read_type(table: Table, row: Row, capacity: int) -> VehicleType:
     duration, distance = cells.get("max_duration"), cells.get("max_distance")
     try:
         return VehicleType(
-            capacity=capacity,
+            capacity=capacities if len(capacities) > 1 else capacities[0],
+            initial_load=initial if len(initial) > 1 else initial[0],
             name=one_line(cells["name"][0].text) if "name" in cells else "",
             count=read_whole("count"),
             max_duration=None if duration is None else read_duration_cell(*duration),

@@ -21,10 +21,12 @@ _ADORNMENTS = """gps geo geogr geographische geografische geographic geographica
     net gross kg g t lb lbs l hl m3 m km min mins minuten minutes minutos s sec sek h std stk stck pcs"""
 _FILLERS = frozenset(_ADORNMENTS.split())
 _GUESSABLE = ("demand", "lat", "lon")
+_DIMENSIONED = ("demand", "pickup", "capacity", "initial_load")  # amounts that may be of several dimensions
 _TIMED = ("service", "max_duration", "duration")  # where "min" is minutes; elsewhere it is a minimum
 _MINIMUM = re.compile(r"min|mins|minim\w+|mindest\w*")
 _BRACKETS = re.compile(r"[(\[{][^)\]}]*[)\]}]")
 _CAMEL = re.compile(r"([a-z0-9])([A-ZÄÖÜ])")
+_GAPS = re.compile(r"[\s_]+")
 _OTHER_SIGNS = re.compile(r"[^a-z0-9#]+")
 _TRANSLITERATIONS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue"})
 
@@ -110,6 +112,18 @@ class Vocabulary:
         found = [meaning for word in words if (meaning := self._meanings.get(word)) and meaning.tier < 2]
         is_one = len({meaning.role for meaning in found}) == 1
         return found[0]._replace(tier=2) if is_one and found[0].role in _GUESSABLE else None
+
+    def split_dimension(self, heading: str) -> tuple[Meaning, str] | None:
+        """Split an amount from its dimension, as in "demand kg" or "Bedarf Paletten"; None for all other headings.
+
+        The amount must be the role's own name. What stands in brackets is only a unit: "Demand (kg)" is no dimension.
+        """
+        for gap in reversed(list(_GAPS.finditer(heading))):
+            meaning = self._meanings.get(simplify(heading[: gap.start()]))
+            dimension = heading[gap.end() :].strip()
+            if meaning is not None and meaning.tier == 0 and meaning.role in _DIMENSIONED and simplify(dimension):
+                return meaning, dimension
+        return None
 
 
 STOPS = Vocabulary(
@@ -293,6 +307,11 @@ VEHICLES = Vocabulary(
             "",
         ),
         "capacity": STOPS.words["capacity"],
+        "initial_load": (
+            "initial load / anfangsladung / chargement initial / carga inicial",
+            "",
+            "",
+        ),
         "max_duration": (
             "max duration, longest duration",
             "maximum duration, duration limit, max time, max hours, working time"

@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from decimal import Decimal
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from dynaroute.formats.numbers import format_load
 from dynaroute.formats.registry import FORMATS, require_suffix
 from dynaroute.formats.tables.stops import ReadingOptions
 from dynaroute.formats.text import decode_text
+from dynaroute.problem.checks.fields import find_largest_capacities
 from dynaroute.problem.instance import Instance
 
 CUSTOMER_SUFFIXES = (*(suffix for suffix, known in FORMATS.items() if known.is_table), ".json")
@@ -56,7 +58,13 @@ def read_customers(path: str | os.PathLike[str], instance: Instance, ignore: str
             return leave_out_of_customers(list_customers(document), ignored)
         parse = FORMATS[suffix].parse
         assert parse is not None  # or the suffix would have been refused
-        reading = ReadingOptions(capacity=format_load(instance, instance.capacity), has_depot=False, ignored=ignored)
+        held = dict(zip(instance.dimensions or (), find_largest_capacities(instance.fleet), strict=False))
+        reading = ReadingOptions(
+            capacity=None if held else format_load(instance, instance.capacity),
+            has_depot=False,
+            ignored=ignored,
+            capacities={name: Decimal(format_load(instance, amount)) for name, amount in held.items()},
+        )
         (table,) = parse(read_bytes(file), source, reading)
         customers: Any = instance_to_json(table)["customers"]
         return list(customers)

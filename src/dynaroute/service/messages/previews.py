@@ -13,7 +13,7 @@ from dynaroute.formats.tables.cells.workbook import cut_sheets
 from dynaroute.formats.tables.headers import Header, Renames, find_header, score_header
 from dynaroute.formats.tables.stops import find_stops_header, has_header, has_places
 from dynaroute.formats.tables.vehicles import has_vehicles
-from dynaroute.formats.tables.words import STOPS, VEHICLES
+from dynaroute.formats.tables.words import STOPS, VEHICLES, Vocabulary
 from dynaroute.formats.text import decode_text
 from dynaroute.service.messages.file_schemas import PreviewColumn, PreviewResponse, PreviewSheet, SheetKind
 
@@ -71,7 +71,7 @@ def preview_table(file: TableFile) -> PreviewResponse:
         sheet=grid.sheet,
         line=None if header is None else header.line,
         columns=_describe_columns(grid, header),
-        meanings=list((VEHICLES if is_fleet else STOPS).roles),
+        meanings=_list_meanings(VEHICLES if is_fleet else STOPS, header),
         rows=[[cell[:_LONGEST_CELL] for cell in row.cells[:_MOST_COLUMNS]] for row in rows[:_MOST_ROWS]],
         count=len(rows),
         problem=None if fault is None else f"{fault.message} {fault.remedy}".strip(),
@@ -119,12 +119,18 @@ def _find_header(grid: Grid, file: TableFile, *, is_fleet: bool) -> tuple[Header
         return None, error
 
 
+def _list_meanings(vocabulary: Vocabulary, header: Header | None) -> list[str]:
+    """List all meanings that a column can have, and those of this table's dimensions."""
+    own = [] if header is None else [column.role for column in header.columns.values()]
+    return list(dict.fromkeys((*vocabulary.roles, *own)))
+
+
 def _describe_columns(grid: Grid, header: Header | None) -> list[PreviewColumn]:
     """Describe the columns; without a header, by the cells of the first row."""
     if header is None:
         headings = grid.rows[0].cells if grid.rows else ()
         return [_describe_column(index, heading, None) for index, heading in enumerate(headings[:_MOST_COLUMNS])]
-    roles = {column.index: role for role, column in header.columns.items()}
+    roles = {column.index: column.role for column in header.columns.values()}
     return [
         _describe_column(index, heading, roles.get(index))
         for index, heading in enumerate(header.headings[:_MOST_COLUMNS])

@@ -69,12 +69,14 @@ def _read_table(upload: Upload, options: dict[str, Any], limits: ReadingLimits) 
         return parse_xlsx(upload.content, ReadingOptions(capacity, sheet, renames, ignored=ignored), upload.name)
     grid = cut_workbook(upload.content, vehicles_sheet, has_vehicles, upload.name)
     vehicles = parse_vehicles(grid, upload.name, ignored)
+    capacities = vehicles.capacities_by_dimension
     reading = ReadingOptions(
-        capacity if capacity is not None else vehicles.largest_capacity,
+        capacity if capacity is not None or capacities else vehicles.largest_capacity,
         sheet,
         renames,
         unit=find_unit(vehicles.unit),
         ignored=Ignored.of(ignored.names, vehicles.headings),
+        capacities=capacities,
     )
     return use_vehicles(parse_xlsx(upload.content, reading, upload.name), vehicles)
 
