@@ -201,6 +201,7 @@ FAULTS = {
     "latitude_out_of_range.json": Fault(InstanceError, "customers[0].lat", customer=1),
     "list_of_numbers.json": Fault(FormatError, "[0]"),
     "load_above_capacity.csv": Fault(InstanceError, "demand pallets", 4, 2),
+    "load_astronomical.csv": Fault(InstanceError, "demand pallets", 3),
     "load_blank_in_every_dimension.csv": Fault(FormatError, "demand kg", 4),
     "load_named_and_plain.csv": Fault(FormatError, "demand", 1),
     "load_named_twice.csv": Fault(FormatError, "demand kg", 1),

@@ -60,6 +60,32 @@ def test_dimensions_of_any_name_are_read_in_four_languages(demand: str, capacity
     assert instance.demands.tolist() == [[0, 0], [15, 20]]
 
 
+def test_a_word_for_a_quantity_before_units_is_a_demand_too(tmp_path: Path) -> None:
+    text = "id;x;y;Menge kg;Menge Paletten;Kapazität kg;Kapazität Paletten\nd;0;0;;;9;3\nA;1;1;5;2;;\n"
+    assert dynaroute.read(save(tmp_path, text)).dimensions == ("kg", "Paletten")
+
+
+def test_a_second_row_of_headings_may_name_the_dimensions(tmp_path: Path) -> None:
+    text = "id;x;y;demand;;capacity;\n;;;kg;pallets;kg;pallets\nd;0;0;;;9;3\nA;1;1;5;2;;\n"
+    assert dynaroute.read(save(tmp_path, text)).dimensions == ("kg", "pallets")
+
+
+def test_a_row_of_sums_in_every_dimension_is_left_out(tmp_path: Path) -> None:
+    text = STOPS.replace("pickup", "note on").replace("1,1,,\n", "1,,,\n") + ",,,2.5,1.25,,,\n"
+    with pytest.warns(InputWarning, match="left out totals: line 5"):
+        assert dynaroute.read(save(tmp_path, text)).size == 2
+
+
+@pytest.mark.filterwarnings("ignore:.*read the columns:dynaroute.base.errors.InputWarning")
+def test_a_single_capacity_is_for_one_dimension_when_the_others_are_ignored(tmp_path: Path) -> None:
+    path = save(tmp_path, PLAIN_STOPS)
+    with pytest.raises(UnsupportedError, match="one capacity is given") as refusal:
+        dynaroute.read(path, capacity=9)
+    with pytest.warns(InputWarning, match="kept the columns demand pallets"):
+        instance = dynaroute.read(path, capacity=9, ignore=refusal.value.names)
+    assert (instance.dimensions, instance.demands.tolist()) == (None, [0, 3, 4])
+
+
 @pytest.mark.filterwarnings("ignore:.*read the columns:dynaroute.base.errors.InputWarning")
 @pytest.mark.parametrize("heading", ["demand kg", "Demand (kg)", "demand_kg", "Menge kg", "demand pallets"])
 def test_one_column_alone_is_a_plain_demand(heading: str, tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -135,6 +135,13 @@ def test_new_customers_are_read_from_a_table_without_depot_and_capacity(tmp_path
     (stop,) = [stop for route in result.plan.routes for stop in route.stops if stop.id == "Neu"]
     assert (stop.name, float(stop.demand)) == ("Nele", 2.5)
     assert result.plan.instance.size == plan.instance.size + 1
+
+
+def test_what_new_customers_give_back_is_read_from_a_table(tmp_path: Path) -> None:
+    path = tmp_path / "new.csv"
+    path.write_text("id,x,y,demand,pickup\nC,1,1,2,3\n")
+
+    assert [each["pickup"] for each in cast(Any, read_customers(path, plane_plan().instance))] == [3]
 
 
 @pytest.mark.parametrize("text", ['[{"x": 3, "y": 2, "demand": 1}]', '{"customers": [{"x": 3, "y": 2, "demand": 1}]}'])

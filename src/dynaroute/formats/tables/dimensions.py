@@ -10,7 +10,7 @@ import numpy as np
 
 from dynaroute.base.decimals import scale_to_integers
 from dynaroute.base.display import show_list
-from dynaroute.base.errors import FormatError, InstanceError, OptionError, UnsupportedError, Where
+from dynaroute.base.errors import FormatError, InstanceError, UnsupportedError, Where, placed
 from dynaroute.formats.tables.cells.amounts import Amounts, Notation, is_blank
 from dynaroute.formats.tables.cells.cells import Row
 from dynaroute.formats.tables.headers import Column
@@ -55,8 +55,13 @@ def read_several_loads(table: Table, option: object, given: Capacities, elsewher
     """
     if option is not None:
         names = " and ".join(table.header.dimensions)
-        message = f"one capacity is given, but the demands are in {names}."
-        raise OptionError.about("capacity", message, f"Name one for each: 'capacity {table.header.dimensions[0]}'.")
+        further = [each for role in ("demand", "pickup", "capacity") for each in table.header.list_amounts(role)[1:]]
+        raise UnsupportedError(
+            f"one capacity is given, but the demands are in {names}.",
+            where=Where(field="capacity"),
+            remedy=f"Name one for each: 'capacity {table.header.dimensions[0]}'.",
+            names=[column.heading for column in further],
+        )
     _refuse_other_dimensions(table, given)
     capacities = _find_given(table, given) if given else _read_capacities(table, elsewhere)
     amounts, written = {}, list[Amounts]()
@@ -151,6 +156,7 @@ def _read_capacities(table: Table, elsewhere: Elsewhere) -> list[tuple[Decimal, 
             raise FormatError(f"the capacity for {name} is missing.", where=where, remedy="Write it in the first row.")
         values = read_column(table, column, rows, elsewhere).values
         for row, value in zip(rows, values, strict=True):
+            _refuse_unscalable(value, table.where(row, column))
             if value <= 0:
                 where = table.where(row, column)
                 raise InstanceError(f"the capacity for {name} is {value}.", where=where, remedy="It must be above 0.")
@@ -187,12 +193,19 @@ def _refuse_faulty(table: Table, column: Column, values: Sequence[Decimal], capa
             if value > capacity and not may_be_left_out
             else ""
         )
+        _refuse_unscalable(value, table.where(row, column))
         if wrong:
             raise InstanceError(
                 f"the amount is {row.text(column.index)}, {wrong}.",
                 where=replace(table.where(row, column), customer=node or None),
                 remedy="Give 0 or more, up to the capacity, and nothing at the depot.",
             )
+
+
+def _refuse_unscalable(value: Decimal, where: Where) -> None:
+    """Raise if a number is beyond all scales, here where its place is known."""
+    with placed(lambda _: where):
+        scale_to_integers([value])
 
 
 def _refuse_rows_without_demand(table: Table) -> None:

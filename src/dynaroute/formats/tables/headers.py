@@ -13,7 +13,7 @@ from dynaroute.base.errors import DynarouteError, FormatError, OptionError, Unsu
 from dynaroute.base.vocabulary import Language
 from dynaroute.formats.ignored import NOTHING_IGNORED, Ignored, find_columns
 from dynaroute.formats.tables.cells.cells import Grid, Row, name_column
-from dynaroute.formats.tables.cells.units import Unit, unit_of_heading
+from dynaroute.formats.tables.cells.units import Unit, find_unit, unit_of_heading
 from dynaroute.formats.tables.words import STOPS, VEHICLES, Meaning, Vocabulary, simplify
 from dynaroute.formats.text import one_line, shorten
 
@@ -236,7 +236,9 @@ def _join_headings(upper: Row, lower: Row, vocabulary: Vocabulary) -> tuple[str,
         below = lower.text(index)
         if not below:
             headings.append(upper.text(index))
-        elif vocabulary.look_up(below) is not None:
+        elif vocabulary.look_up(below) is not None and not (
+            find_unit(below) and vocabulary.split_dimension(f"{above} {below}")
+        ):
             headings.append(below)
         else:
             headings.append(f"{above} {below}".strip())

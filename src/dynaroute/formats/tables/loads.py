@@ -185,24 +185,25 @@ def read_pickups(table: Table, loads: Loads, elsewhere: Callable[[], Notation | 
     Blank cells are 0. The notation is that of the demands where the column does not show its own.
     """
     column = table.header.columns.get("pickup")
-    rows = [] if column is None else [row for row in table.rows if not _says_nothing(row, column)]
-    if column is None or not rows:
+    nodes = [] if column is None else [node for node, row in enumerate(table.rows) if not _says_nothing(row, column)]
+    if column is None or not nodes:
         return []
+    rows = [table.rows[node] for node in nodes]
     amounts = read_column(table, column, rows, lambda: loads.written[0].notation or elsewhere())
     where, wanted = table.where(rows[0], column), loads.written[0].unit
     size = compare_units(amounts.unit or loads.given_unit, wanted, where, ("pickups", "demands"))
-    values = {row.line: value * size for row, value in zip(rows, amounts.values, strict=True)}
-    for row in rows:
-        value, text = values[row.line], row.text(column.index)
-        if not 0 <= value <= (0 if row is table.rows[0] else loads.capacity):
-            of_depot = "of the depot " if row is table.rows[0] else ""
+    values = {node: value * size for node, value in zip(nodes, amounts.values, strict=True)}
+    for node, row in zip(nodes, rows, strict=True):
+        value, text = values[node], row.text(column.index)
+        if not 0 <= value <= (0 if node == 0 else loads.capacity):
+            of_depot = "of the depot " if node == 0 else ""
             wrong = "below 0" if value < 0 else "not 0" if of_depot else f"above the capacity {loads.capacity}"
             raise InstanceError(
                 f"the pickup {of_depot}is {text}, {wrong}.",
                 where=table.where(row, column),
                 remedy="Give 0 or more, up to the capacity; nothing is picked up at the depot.",
             )
-    return [values.get(row.line, Decimal(0)) for row in table.rows] if any(values.values()) else []
+    return [values.get(node, Decimal(0)) for node in range(len(table.rows))] if any(values.values()) else []
 
 
 def compare_units(unit: Unit | None, wanted: Unit | None, where: Where, called: tuple[str, str]) -> Decimal:

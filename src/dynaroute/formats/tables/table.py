@@ -205,12 +205,15 @@ def _is_label(row: Row) -> bool:
 
 def _is_unnamed_total(row: Row, header: Header, earlier: Sequence[Row]) -> bool:
     """Whether a row contains only the sum of the demands above it."""
-    demand = header.columns.get("demand")
-    if demand is None or row.filled != [demand.index] or len(earlier) < 2:
+    demands = [column.index for column in header.list_amounts("demand")]
+    if not demands or row.filled != sorted(demands) or len(earlier) < 2:
         return False
     try:
-        above = sum(Decimal(text) for other in earlier if (text := other.text(demand.index).replace(",", ".")))
-        return above == Decimal(row.text(demand.index).replace(",", "."))
+        return all(
+            sum(Decimal(text) for other in earlier if (text := other.text(index).replace(",", ".")))
+            == Decimal(row.text(index).replace(",", "."))
+            for index in demands
+        )
     except ArithmeticError:
         return False
 

@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from dynaroute.base.vocabulary import Language
+from dynaroute.formats.tables.cells.units import find_unit
 
 _LANGUAGES: tuple[Language, ...] = ("en", "de", "fr", "es")
 
@@ -26,6 +27,9 @@ _TIMED = ("service", "max_duration", "duration")  # where "min" is minutes; else
 _MINIMUM = re.compile(r"min|mins|minim\w+|mindest\w*")
 _BRACKETS = re.compile(r"[(\[{][^)\]}]*[)\]}]")
 _CAMEL = re.compile(r"([a-z0-9])([A-ZÄÖÜ])")
+_QUANTITIES = frozenset(
+    ("quantity", "qty", "menge", "liefermenge", "bestellmenge", "quantite", "qte", "cantidad", "cant")
+)
 _GAPS = re.compile(r"[\s_]+")
 _OTHER_SIGNS = re.compile(r"[^a-z0-9#]+")
 _TRANSLITERATIONS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue"})
@@ -116,12 +120,16 @@ class Vocabulary:
     def split_dimension(self, heading: str) -> tuple[Meaning, str] | None:
         """Split an amount from its dimension, as in "demand kg" or "Bedarf Paletten"; None for all other headings.
 
-        The amount must be the role's own name. What stands in brackets is only a unit: "Demand (kg)" is no dimension.
+        The amount must be the role's own name, or a word for a quantity before a unit, as in "Menge kg". What stands
+        in brackets is only a unit: "Demand (kg)" is no dimension.
         """
         for gap in reversed(list(_GAPS.finditer(heading))):
             meaning = self._meanings.get(simplify(heading[: gap.start()]))
             dimension = heading[gap.end() :].strip()
-            if meaning is not None and meaning.tier == 0 and meaning.role in _DIMENSIONED and simplify(dimension):
+            if meaning is None or meaning.role not in _DIMENSIONED or not simplify(dimension):
+                continue
+            is_quantity = simplify(heading[: gap.start()]) in _QUANTITIES and find_unit(dimension) is not None
+            if meaning.tier == 0 or is_quantity:
                 return meaning, dimension
         return None
 
