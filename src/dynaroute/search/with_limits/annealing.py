@@ -16,6 +16,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dynaroute.search.annealing.log import LEAST_GAIN, make_log
 from dynaroute.search.annealing.routes import make_tours, read_routes
@@ -23,7 +24,7 @@ from dynaroute.search.annealing.ruin import Annealing
 from dynaroute.search.annealing.ruin_recreate import anneal, make_best
 from dynaroute.search.annealing.tours import ABSENT, MOST
 from dynaroute.search.core.problem import SearchProblem
-from dynaroute.search.core.random_numbers import make_random_state
+from dynaroute.search.core.random_numbers import draw_below, draw_unit, make_random_state
 from dynaroute.search.searchers import Pace
 from dynaroute.search.with_limits.plans import Plans, PricedRoutes, cross_plans
 from dynaroute.search.with_limits.prices import add_prices_alone, price_driving, price_plan
@@ -303,18 +304,32 @@ class PlanAnnealing:
             self._plans.call_champions()
         self._effort = 1 + self._plans.idle_children // (2 * len(self._plans))
         self._mother, father = self._plans.choose_parents(self._state)
-        self._begin(cross_plans(self._mother.routes, father.routes, self._problem, self._state, self._most), self._most)
+        child = cross_plans(self._mother.routes, father.routes, self._problem, self._state, self._most)
+        self._begin(child, self._most, self._draw_wished())
 
-    def _begin(self, routes: TypedRoutes, most: int) -> None:
+    def _draw_wished(self) -> NDArray[np.bool_] | None:
+        """Draw a region in which a child begins by serving everybody, where customers may be left out.
+
+        Whether a route more pays shows only when it is full, and so does whether one can be spared.
+        """
+        if not self._problem.optional:
+            return None
+        lengths = self._problem.rules.distances[0]
+        seed = 1 + draw_below(self._state, self._problem.rules.customers)
+        farthest = np.quantile(lengths[seed, 1 : self._problem.rules.customers + 1], draw_unit(self._state))
+        return np.asarray(lengths[seed] <= farthest)
+
+    def _begin(self, routes: TypedRoutes, most: int, wished: NDArray[np.bool_] | None = None) -> None:
         self._tours = make_tours(self._problem, begin_routes(self._problem, routes), most)
         self._best = make_best(self._tours, math.inf, self._problem)
         neighbours = self._settings.neighbours
-        settle(self._tours, self._best, self._log, self._state, neighbours, self._problem, self._is_time_up)
+        settle(self._tours, self._best, self._log, self._state, neighbours, self._problem, self._is_time_up, wished)
         self._summed_price = math.nan  # price of its best version when it was last read
 
     def _measure_mean_leg(self, routes: TypedRoutes) -> float:
         """The unit of temperatures."""
-        return price_driving(self._problem, routes) / max(self._problem.size + len(routes), 1)
+        legs = sum(map(len, routes)) if self._problem.optional else self._problem.size + len(routes)
+        return price_driving(self._problem, routes) / max(legs, 1)
 
     def _find_best(self) -> PricedRoutes:
         best = self._plans.best

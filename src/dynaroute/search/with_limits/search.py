@@ -43,6 +43,8 @@ _SHORT_HOTTEST, _STARTED_HOTTEST = 0.3, 0.2  # for short searches; for searches 
 _SLOW_HOTTEST, _SLOW_COOLEST = 2.0, 0.03
 # in mean legs of a start that serves everybody, which are long; routes that a hotter one closes are hardly opened again
 _HOTTEST_WITH_PRIZES, _COOLEST_WITH_PRIZES = 0.2, 0.02
+_FEWEST_WITH_CHILDREN = 1_000  # iterations for each customer
+_FIRST_SHARE_WITH_PRIZES, _CHILD_WITH_PRIZES = 0.25, 60.0
 _LONGEST = 100_000  # the most iterations of a first plan of 100 customers
 _MOST_PLANS = 8
 _MOST_TRIALS = 2_000  # routes that are judged for a plan when the time is up: a quarter of a second
@@ -145,17 +147,22 @@ def make_tiny_instance(code: str) -> Instance:
 def _choose_searcher(
     problem: SearchProblem, start: TypedRoutes, stopping: Stopping, seed: int, threads: int
 ) -> Searcher:
-    settings = _choose_settings(problem.size, stopping, _estimate_iteration(problem))
+    iterations = _estimate_iterations(problem, stopping)
+    settings = _choose_settings(problem.size, iterations)
     if problem.rules:
-        settings = _adapt_to_rules(settings, problem)
+        settings = _adapt_to_rules(settings, problem, iterations)
     if start:
         settings = replace(settings, hottest=min(settings.hottest, _STARTED_HOTTEST))
     members = [PlanAnnealing(problem, start, settings, seed, stream, stopping.is_time_up) for stream in range(threads)]
     return members[0] if threads == 1 else Team(members, copy_best_to_worst)
 
 
-def _adapt_to_rules(settings: PlanSettings, problem: SearchProblem) -> PlanSettings:
-    """Remove fewer customers at a time if time is short, and cool one plan slowly; shipments are searched as ever."""
+def _adapt_to_rules(settings: PlanSettings, problem: SearchProblem, iterations: float) -> PlanSettings:
+    """Remove fewer customers at a time if time is short, and cool one plan slowly; shipments are searched as ever.
+
+    Where customers may be left out, most of the time goes to children of two plans, which begin by serving everybody in
+    a region: annealing alone hardly ever opens a route.
+    """
     has_prizes, is_short = problem.rules.has_prizes, settings.plans == 1
     if is_short and not problem.paired and not has_prizes:
         settings = replace(settings, mean_removed=10.0, longest_string=10.0, neighbours=20)
@@ -165,25 +172,25 @@ def _adapt_to_rules(settings: PlanSettings, problem: SearchProblem) -> PlanSetti
     if not has_prizes:
         return settings
     coolest = min(settings.coolest, _COOLEST_WITH_PRIZES)
-    return replace(settings, hottest=min(settings.hottest, _HOTTEST_WITH_PRIZES), coolest=coolest)
+    settings = replace(settings, hottest=min(settings.hottest, _HOTTEST_WITH_PRIZES), coolest=coolest)
+    if problem.paired or iterations < _FEWEST_WITH_CHILDREN * problem.size:
+        return settings
+    return replace(settings, plans=2, first_share=_FIRST_SHARE_WITH_PRIZES, child_iterations=_CHILD_WITH_PRIZES)
 
 
-def _estimate_iteration(problem: SearchProblem) -> float:
-    """Seconds of an iteration, which depend on the rules."""
-    if not problem.rules:
-        return _USUAL_ITERATION_SECONDS
-    return _ITERATION_SECONDS_WITH_RELOADS if problem.reloading else _ITERATION_SECONDS_WITH_RULES
-
-
-def _choose_settings(
-    size: int, stopping: Stopping, iteration_seconds: float = _USUAL_ITERATION_SECONDS
-) -> PlanSettings:
-    """Use as many plans as there is time to anneal; if there is too little for one, start it cooler."""
-    usual = PlanSettings()
+def _estimate_iterations(problem: SearchProblem, stopping: Stopping) -> float:
+    """How many iterations there is time for, as far as that depends on the rules."""
+    iteration_seconds = _USUAL_ITERATION_SECONDS
+    if problem.rules:
+        iteration_seconds = _ITERATION_SECONDS_WITH_RELOADS if problem.reloading else _ITERATION_SECONDS_WITH_RULES
     seconds = _USUAL_PATIENCE_SECONDS if stopping.deadline is None else stopping.seconds_left
     iterations = seconds / iteration_seconds
-    if stopping.iterations is not None:
-        iterations = min(iterations, stopping.iterations)
+    return iterations if stopping.iterations is None else min(iterations, stopping.iterations)
+
+
+def _choose_settings(size: int, iterations: float) -> PlanSettings:
+    """Use as many plans as there is time to anneal; if there is too little for one, start it cooler."""
+    usual = PlanSettings()
     scaled = max(1.0, iterations * 100 / size)
     plans = int(min(_MOST_PLANS, max(1.0, scaled / _LONG)))
     if plans > 1:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dynaroute.search.annealing.log import Log
 from dynaroute.search.annealing.recreate import put_back, sort_order
@@ -32,16 +33,19 @@ def settle(
     neighbours: int,
     problem: SearchProblem,
     is_time_up: Callable[[], bool] | None = None,
+    wished: NDArray[np.bool_] | None = None,
 ) -> None:
     """Remove routes that break a limit, insert customers where there is room, and save the result as the best plan.
 
-    Customers who have not had their turn when the time is up stay out.
+    Of those who may be left out, the `wished` ones are inserted even where they do not pay; by default all. Customers
+    who have not had their turn when the time is up stay out.
     """
     count = _take_broken_routes_out(tours, log, state, problem)
     missing = int(tours.counts[ABSENT])
     wishes = problem
     if problem.optional:  # a route rarely pays for its first customer: begin by serving everybody
-        wishes = problem._replace(rules=problem.rules._replace(prizes=np.full_like(problem.rules.prizes, np.inf)))
+        prizes = np.where(True if wished is None else wished, np.inf, problem.rules.prizes)
+        wishes = problem._replace(rules=problem.rules._replace(prizes=prizes))
     for first in range(0, count, _PORTION):
         _put_some_back(tours, log, state, neighbours, first, min(first + _PORTION, count), wishes)
         if is_time_up is not None and is_time_up():
