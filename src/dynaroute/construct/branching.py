@@ -322,7 +322,8 @@ class _Beam:
         found: list[_Candidates] = []
         for number, (drive, member) in enumerate(self.pools):
             is_finished[member] = False
-            log_probability = drive.look()[1].double().log_softmax(1)  # (P, M)
+            logits = drive.look()[1].double().nan_to_num(0.0, neginf=-torch.inf)  # (P, M); huge weights give no numbers
+            log_probability = logits.log_softmax(1)
             values, slots = log_probability.sort(dim=1, descending=True, stable=True)  # ties go to the lower number
             row, rank = values[:, : self.width].isfinite().nonzero().unbind(1)  # (N,) each
             score = self.score[member[row]] + values[row, rank]
