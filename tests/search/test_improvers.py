@@ -56,7 +56,7 @@ def improve(name: str, instance: Instance, start: Solution) -> Solution:
 
 
 def test_options_name_the_same_improvers() -> None:
-    assert get_args(Improve) == ("none", *IMPROVERS, "search")
+    assert get_args(Improve) == ("none", *IMPROVERS, "search", "active")
 
 
 @pytest.mark.parametrize("instance", [IN_THE_PLANE, ON_THE_GLOBE, BY_A_MATRIX], ids=["plane", "globe", "matrix"])

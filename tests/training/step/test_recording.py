@@ -101,7 +101,8 @@ class Rehearsal:
 
 def list_tensors(result: Any) -> list[torch.Tensor]:
     if isinstance(result, RouteStarts):
-        return [getattr(result, field.name) for field in fields(result)]
+        values = (getattr(result, field.name) for field in fields(result))
+        return [value for value in values if value is not None]
     if isinstance(result, tuple):
         return [tensor for part in result for tensor in list_tensors(part)]
     return [] if result is None else [result]
