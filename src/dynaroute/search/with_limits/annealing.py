@@ -310,7 +310,7 @@ class PlanAnnealing:
     def _draw_wished(self) -> NDArray[np.bool_] | None:
         """Draw a region in which a child begins by serving everybody, where customers may be left out.
 
-        Whether a route more pays shows only when it is full, and so does whether one can be spared.
+        Only a full route shows whether it pays, so one more or one fewer has to be tried with many customers at once.
         """
         if not self._problem.optional:
             return None
@@ -327,7 +327,7 @@ class PlanAnnealing:
         self._summed_price = math.nan  # price of its best version when it was last read
 
     def _measure_mean_leg(self, routes: TypedRoutes) -> float:
-        """The unit of temperatures."""
+        """The unit of temperatures: who may be left out has no leg, and so does not count."""
         legs = sum(map(len, routes)) if self._problem.optional else self._problem.size + len(routes)
         return price_driving(self._problem, routes) / max(legs, 1)
 

@@ -39,11 +39,12 @@ _ITERATION_SECONDS_WITH_RULES = 25e-6
 _ITERATION_SECONDS_WITH_RELOADS = 60e-6
 _SHORT, _LONG = 10_000, 150_000  # few, and enough iterations for a plan of 100 customers
 _SHORT_HOTTEST, _STARTED_HOTTEST = 0.3, 0.2  # for short searches; for searches that must not destroy a good start
-# with rules, except shipments, one plan that cools slowly ended better than several that are crossed
+# with rules, except shipments and customers who may be left out, one plan that cools slowly ended better than several
 _SLOW_HOTTEST, _SLOW_COOLEST = 2.0, 0.03
 # in mean legs of a start that serves everybody, which are long; routes that a hotter one closes are hardly opened again
 _HOTTEST_WITH_PRIZES, _COOLEST_WITH_PRIZES = 0.2, 0.02
-_FEWEST_WITH_CHILDREN = 1_000  # iterations for each customer
+# then, with so many iterations for each customer, two plans in a quarter of the time, and children of them
+_FEWEST_WITH_CHILDREN = 1_000
 _FIRST_SHARE_WITH_PRIZES, _CHILD_WITH_PRIZES = 0.25, 60.0
 _LONGEST = 100_000  # the most iterations of a first plan of 100 customers
 _MOST_PLANS = 8
