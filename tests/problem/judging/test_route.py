@@ -284,3 +284,11 @@ def test_of_alternatives_that_are_all_left_out_the_largest_prize_is_lost() -> No
     assert Solution(((3,),)).cost(instance) == 60 + 7
     assert Solution(((3, 2),)).cost(instance) == 60
     assert check(instance, Solution(((3,),))) == []
+
+
+def test_a_late_route_without_customers_waits_for_no_goods() -> None:
+    far = Place("far", 50.0, 0.0)
+    instance = line(van(shift=(0, 90), reload=("far",)), release=[0, 0, 31, 0], places=(far,))
+    assert [
+        found.kind for found in check(instance, Solution(((1, 2, 3), (4,)), vehicles=(0, 0))) if found.route == 2
+    ] == ["late"]

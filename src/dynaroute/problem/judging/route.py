@@ -338,6 +338,8 @@ def _judge_release(instance: Instance, number: int, route: _Route, vehicle: Vehi
     if instance.release is None:
         return
     released = {node: float(instance.release[node]) for node in route if 1 <= node <= instance.size}
+    if not released:  # it only loads again, for nobody
+        return
     last = max(released, key=released.__getitem__)
     at_once = replace(instance, release=None)
     drive = drive_route(at_once, route, vehicle)
