@@ -11,9 +11,10 @@ import pytest
 from dynaroute.base.errors import InstanceError, UnsupportedError
 from dynaroute.problem.fleet import VehicleType
 from dynaroute.problem.instance import Instance
+from dynaroute.problem.places import Place
 from dynaroute.problem.profiles import Profile
 from dynaroute.problem.rules import RULES, refuse_other_rules
-from dynaroute.problem.working_day import Balance, Break, Overtime, Place
+from dynaroute.problem.working_day import Balance, Break, Overtime
 from dynaroute.search.rules import SEARCHED_RULES
 
 SQUARE = [[0.0, 0.0], [3.0, 4.0], [0.0, 1.0]]

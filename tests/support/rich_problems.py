@@ -11,9 +11,10 @@ import numpy as np
 
 from dynaroute.problem.fleet import VehicleType
 from dynaroute.problem.instance import Instance
+from dynaroute.problem.places import Place
 from dynaroute.problem.profiles import Profile
 from dynaroute.problem.solution import Solution
-from dynaroute.problem.working_day import Balance, Break, Overtime, Place
+from dynaroute.problem.working_day import Balance, Break, Overtime
 
 __all__ = ["RULE_MAKERS", "draw_problem", "draw_routes"]
 

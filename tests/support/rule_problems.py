@@ -12,7 +12,7 @@ from dynaroute.base.vocabulary import PolicyRule
 from dynaroute.problem.fleet import VehicleType
 from dynaroute.problem.instance import Instance
 from dynaroute.problem.judge import judge_route
-from dynaroute.problem.working_day import Place
+from dynaroute.problem.places import Place
 
 __all__ = ["ALL_RULES", "WITH_DEPOTS", "allows", "draw_ruled", "list_subsets"]
 

@@ -13,8 +13,8 @@ from torch import Tensor
 from dynaroute.base.errors import UnsupportedError
 from dynaroute.problem.fleet import VehicleType
 from dynaroute.problem.instance import Instance
+from dynaroute.problem.places import DEPOT
 from dynaroute.problem.solution import Solution
-from dynaroute.problem.working_day import DEPOT
 
 UNLIMITED = 1 << 20  # vehicles, where there are as many as needed
 

@@ -22,8 +22,8 @@ from torch import Tensor
 from dynaroute.base.errors import UnsupportedError
 from dynaroute.problem.fleet import VehicleType
 from dynaroute.problem.instance import Instance
+from dynaroute.problem.places import DEPOT
 from dynaroute.problem.rules import refuse_other_rules
-from dynaroute.problem.working_day import DEPOT
 
 RULE_WORDS: dict[str, str] = {
     "windows": "time windows",

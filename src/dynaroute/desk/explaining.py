@@ -14,12 +14,11 @@ from dynaroute.base.decimals import plain_number
 from dynaroute.base.stopping import OutOfTimeError
 from dynaroute.desk.visits import find_customer, list_vehicles
 from dynaroute.plans.plan import Plan
-from dynaroute.problem.excess import measure_excess
 from dynaroute.problem.fleet import TOLERANCE
 from dynaroute.problem.instance import Instance
 from dynaroute.problem.judging.groups import judge_groups
 from dynaroute.problem.judging.route import Violation, judge_route
-from dynaroute.problem.timetable import measure_route, price_routes, schedule_route
+from dynaroute.problem.timetable import measure_excess, measure_route, price_routes, schedule_route
 from dynaroute.problem.unserved import Candidate, list_candidates
 
 _SAME_ANYWHERE = frozenset({"skill", "too_many_stops"})  # violations that no other place on the route avoids

@@ -10,11 +10,10 @@ from dynaroute.base.display import show_text
 from dynaroute.base.errors import OptionError, Where
 from dynaroute.plans.files.table import find_by_id
 from dynaroute.plans.plan import Plan
-from dynaroute.problem.excess import lateness_of
 from dynaroute.problem.fleet import name_vehicles
 from dynaroute.problem.instance import Instance
 from dynaroute.problem.solution import Solution, check
-from dynaroute.problem.timetable import RouteSchedule, schedule_route
+from dynaroute.problem.timetable import RouteSchedule, lateness_of, schedule_route
 
 
 @dataclass(frozen=True)

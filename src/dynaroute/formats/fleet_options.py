@@ -15,7 +15,7 @@ from dynaroute.base.vocabulary import ReadingRule
 from dynaroute.problem.checks.fields import find_largest_capacities
 from dynaroute.problem.fleet import VehicleType
 from dynaroute.problem.instance import Instance
-from dynaroute.problem.working_day import DEPOT
+from dynaroute.problem.places import DEPOT
 
 
 @dataclass(frozen=True)

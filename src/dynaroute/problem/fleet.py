@@ -12,7 +12,8 @@ from typing import Any
 
 from dynaroute.base.decimals import LARGEST_INTEGER, is_finite_number, show_number
 from dynaroute.base.errors import InstanceError
-from dynaroute.problem.working_day import DEPOT, Break, Overtime, read_amount
+from dynaroute.problem.places import DEPOT
+from dynaroute.problem.working_day import Break, Overtime, read_amount
 
 TOLERANCE = 1e-6  # in the instance's units: smaller excesses of any limit count as rounding errors
 

@@ -62,10 +62,11 @@ from dynaroute.problem.checks.fields import (
 from dynaroute.problem.details import Details
 from dynaroute.problem.fleet import AlikeTypes, VehicleType, merge_alike
 from dynaroute.problem.lengths import great_circle, round_lengths, straight_line
+from dynaroute.problem.places import DEPOT, Place, read_places
 from dynaroute.problem.profiles import Profile, Speeds, read_profiles
 from dynaroute.problem.sketch import Sketch, draw_sketch
 from dynaroute.problem.times import format_clock, format_duration
-from dynaroute.problem.working_day import DEPOT, Balance, Place, read_amount, read_places
+from dynaroute.problem.working_day import Balance, read_amount
 
 __all__ = ["LARGEST_INTEGER", "Instance"]
 

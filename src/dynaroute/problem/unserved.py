@@ -15,14 +15,13 @@ from numpy.typing import NDArray
 
 from dynaroute.base.display import LONGEST_ITEM, count_of, show_text
 from dynaroute.problem.checks.alternatives import list_alternatives
-from dynaroute.problem.excess import measure_excess
 from dynaroute.problem.fleet import TOLERANCE, name_vehicles
 from dynaroute.problem.impossible import explain_alone
 from dynaroute.problem.instance import Instance
 from dynaroute.problem.judging.groups import judge_groups
 from dynaroute.problem.judging.route import Violation, judge_route
 from dynaroute.problem.solution import Solution
-from dynaroute.problem.timetable import earliest_departure, latest_end, measure_route
+from dynaroute.problem.timetable import earliest_departure, latest_end, measure_excess, measure_route
 
 _LEGS_AT_ONCE = 1_000_000  # bounds the memory
 

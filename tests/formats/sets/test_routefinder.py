@@ -17,7 +17,7 @@ from dynaroute.formats.sets.npz import format_npz, parse_npz
 from dynaroute.formats.sets.torch_set import parse_torch_set
 from dynaroute.problem.fleet import VehicleType
 from dynaroute.problem.instance import Instance
-from dynaroute.problem.working_day import Place
+from dynaroute.problem.places import Place
 
 ARRAYS = draw_variant_set(VARIANTS["ovrpltw"], 20, 3).arrays
 

@@ -24,8 +24,8 @@ from dynaroute.plans.write import write_plan
 from dynaroute.problem.fleet import VehicleType
 from dynaroute.problem.instance import Instance
 from dynaroute.problem.judge import choose_types, price_all
+from dynaroute.problem.places import Place
 from dynaroute.problem.solution import Solution, check
-from dynaroute.problem.working_day import Place
 
 # of each set: the rounding, how many units of its .sol files make one of ours, and some files
 SETS: dict[str, tuple[ReadingRule | None, float, tuple[str, ...]]] = {

@@ -10,9 +10,10 @@ import pytest
 
 from dynaroute.problem.fleet import VehicleType
 from dynaroute.problem.instance import Instance
+from dynaroute.problem.places import Place
 from dynaroute.problem.profiles import Profile
 from dynaroute.problem.solution import Solution, check
-from dynaroute.problem.working_day import Balance, Break, Overtime, Place
+from dynaroute.problem.working_day import Balance, Break, Overtime
 
 LINE = [[0.0, 0.0], [10, 0], [20, 0], [30, 0]]
 FREE = math.inf

@@ -19,8 +19,8 @@ from dynaroute.batch.fleet import find_kinds, list_kinds, name_types
 from dynaroute.draw.variants import VARIANTS, draw_variant_set
 from dynaroute.problem.fleet import VehicleType
 from dynaroute.problem.instance import Instance
+from dynaroute.problem.places import Place
 from dynaroute.problem.solution import Solution, check
-from dynaroute.problem.working_day import Place
 from dynaroute.search.gpu.batched_search import search_batch
 from dynaroute.search.gpu.emulation import EmulatedDevice, emulate
 from dynaroute.search.gpu.kernel_problem import KernelProblem

@@ -10,7 +10,7 @@ from dynaroute.base.errors import InstanceError
 from dynaroute.formats.json.document import join_path, read_number, require_list
 from dynaroute.problem.fleet import VehicleType
 from dynaroute.problem.instance import Instance
-from dynaroute.problem.working_day import DEPOT, Place
+from dynaroute.problem.places import DEPOT, Place
 
 
 def name_stops(names: Sequence[str] | None, count: int, places: Sequence[Place], depot: str) -> dict[str, int]:

@@ -18,7 +18,7 @@ from dynaroute.formats.json.document import join_path, read_number, require, req
 from dynaroute.formats.json.times import read_seconds, read_window
 from dynaroute.formats.numbers import refuse_unmeasurable
 from dynaroute.problem.instance import Instance
-from dynaroute.problem.working_day import Place
+from dynaroute.problem.places import Place
 
 PER_HOUR = 3600.0  # prices in files are per hour, in instances per second
 _WORDS = {"skills": "skills", "vehicles": "vehicles_allowed", "not_vehicles": "vehicles_forbidden"}

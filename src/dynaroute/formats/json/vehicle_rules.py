@@ -15,7 +15,8 @@ from dynaroute.formats.json.frozen import read_stops
 from dynaroute.formats.json.rules import PER_HOUR, read_words
 from dynaroute.formats.json.times import read_seconds, read_window
 from dynaroute.problem.fleet import VehicleType
-from dynaroute.problem.working_day import DEPOT, Break, Overtime
+from dynaroute.problem.places import DEPOT
+from dynaroute.problem.working_day import Break, Overtime
 
 _AMOUNTS = ("fixed_cost", "distance_cost", "time_cost", "speed_factor", "service_factor")
 _TIMES = ("max_driving", "loading")

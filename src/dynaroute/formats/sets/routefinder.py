@@ -19,8 +19,8 @@ from dynaroute.formats.numbers import find_common_denominator
 from dynaroute.formats.sets.arrays import undivide
 from dynaroute.problem.fleet import VehicleType
 from dynaroute.problem.instance import Instance
+from dynaroute.problem.places import DEPOT, Place
 from dynaroute.problem.rules import RULES
-from dynaroute.problem.working_day import DEPOT, Place
 
 VARIANT_KEYS = (
     "locs",

@@ -18,7 +18,7 @@ from dynaroute.formats.tables.table import Table
 from dynaroute.formats.tables.words import is_depot, read_truth
 from dynaroute.formats.text import one_line
 from dynaroute.problem.fleet import VehicleType
-from dynaroute.problem.working_day import DEPOT, Place
+from dynaroute.problem.places import DEPOT, Place
 
 ANY = (0.0, math.inf)
 

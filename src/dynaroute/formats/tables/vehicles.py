@@ -30,7 +30,7 @@ from dynaroute.formats.text import one_line, shorten
 from dynaroute.problem.fleet import VehicleType
 from dynaroute.problem.instance import LARGEST_INTEGER
 from dynaroute.problem.measures import parse_length
-from dynaroute.problem.working_day import DEPOT
+from dynaroute.problem.places import DEPOT
 
 _WANTED = (frozenset(("capacity",)),)
 _OPEN = frozenset(("open", "offen", "ouvert", "ouverte", "abierto", "abierta"))

@@ -14,7 +14,7 @@ from dynaroute.formats.numbers import is_number, parse_decimal, parse_float, par
 from dynaroute.formats.text import split_lines
 from dynaroute.problem.fleet import VehicleType
 from dynaroute.problem.instance import Instance
-from dynaroute.problem.working_day import DEPOT, Place
+from dynaroute.problem.places import DEPOT, Place
 
 _CORDEAU_KINDS = (2, 6)  # several depots, without and with time windows
 _REMEDY = "Was the file cut off or edited by hand?"

@@ -13,7 +13,7 @@ from dynaroute.base.errors import FormatError, InstanceError, UnsupportedError, 
 from dynaroute.formats.numbers import parse_decimal, parse_float, parse_whole
 from dynaroute.formats.vrplib.outline import Outline, SectionLine, read_rows
 from dynaroute.problem.instance import Instance
-from dynaroute.problem.working_day import DEPOT, Place
+from dynaroute.problem.places import DEPOT, Place
 
 _COSTS = {"fixed_cost": "VEHICLES_FIXED_COST_SECTION", "distance_cost": "VEHICLES_UNIT_DISTANCE_COST_SECTION"}
 _DEPOTS, _RELOADS, _MOST_RELOADS, _ALLOWED = (

@@ -18,7 +18,8 @@ from dynaroute.base.display import show_list
 from dynaroute.base.errors import InstanceError
 from dynaroute.problem.checks.fields import node_words, read_floats, refuse_first, refuse_where
 from dynaroute.problem.fleet import VehicleType
-from dynaroute.problem.working_day import DEPOT, Balance, Place, read_amount
+from dynaroute.problem.places import DEPOT, Place
+from dynaroute.problem.working_day import Balance, read_amount
 
 _MOST_PRIORITY = 100
 

@@ -17,7 +17,7 @@ from dynaroute.base.limits import refuse_large_fleet
 from dynaroute.base.vocabulary import Metric, Rounding
 from dynaroute.problem.fleet import VehicleType
 from dynaroute.problem.lengths import GLOBE_REMEDY, LARGEST_DEGREES, LONGEST_LENGTH, SHORTEST_SPREAD, round_lengths
-from dynaroute.problem.working_day import Place
+from dynaroute.problem.places import Place
 
 __all__ = [
     "LARGEST_INTEGER",

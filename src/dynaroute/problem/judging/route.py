@@ -11,7 +11,7 @@ from dynaroute.problem.fleet import TOLERANCE, VehicleType
 from dynaroute.problem.instance import Instance
 from dynaroute.problem.judging.drive import Drive, drive_route, is_soft, price_time
 from dynaroute.problem.judging.legs import list_windows, measure_leg, measure_legs
-from dynaroute.problem.working_day import DEPOT
+from dynaroute.problem.places import DEPOT
 
 _Route = Sequence[int]
 
