@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from dynaroute.model.encoder import Packing
+from dynaroute.model.packing import Packing
 
 HEADS, HEAD_DIMENSION = 8, 16
 

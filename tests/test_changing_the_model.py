@@ -19,7 +19,7 @@ from dynaroute.construct.choose import Departures
 from dynaroute.construct.eager import Stretch, first_log_probabilities
 from dynaroute.construct.strategies import SYMMETRIES, reflect
 from dynaroute.model import Policy
-from dynaroute.model.encoder import Packing
+from dynaroute.model.packing import Packing
 from dynaroute.model.policy import Left
 from dynaroute.model.state import RouteState
 from dynaroute.problem.solution import check

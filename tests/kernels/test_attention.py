@@ -5,7 +5,8 @@ import torch
 
 from dynaroute.kernels import attention
 from dynaroute.kernels.attention import AttentionShape, SegmentAttention
-from dynaroute.model.encoder import Packing, attend
+from dynaroute.model.encoder import attend
+from dynaroute.model.packing import Packing
 
 # infinite weights are what tells the kernel; on a CPU they warn
 is_guessed_too_low = pytest.mark.filterwarnings("ignore:overflow encountered", "ignore:invalid value")

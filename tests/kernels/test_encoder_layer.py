@@ -5,7 +5,8 @@ import torch
 from dynaroute.kernels.attention import AttentionShape
 from dynaroute.kernels.encoder_layer import EncoderLayer
 from dynaroute.model import PolicyConfig
-from dynaroute.model.encoder import AttentionLayer, Packing
+from dynaroute.model.encoder import AttentionLayer
+from dynaroute.model.packing import Packing
 
 
 def test_layer_and_its_gradients_agree_with_the_twin() -> None:

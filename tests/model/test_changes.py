@@ -20,7 +20,8 @@ from dynaroute.construct.fused import is_supported
 from dynaroute.model import Policy, PolicyConfig
 from dynaroute.model.changes import ModelWarning, _warn, find_change
 from dynaroute.model.decoder import Decoder
-from dynaroute.model.encoder import AttentionLayer, Encoder, Packing
+from dynaroute.model.encoder import AttentionLayer, Encoder
+from dynaroute.model.packing import Packing
 from dynaroute.model.policy import KINDS, Left, Memory, PolicyKind
 from dynaroute.model.state import RouteState
 from dynaroute.training.replay.replay import REPLAYS, replay_log_probabilities

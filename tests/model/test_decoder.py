@@ -6,7 +6,7 @@ import torch
 from policies import SMALL_AMD, make_policy
 
 from dynaroute.model.decoder import Context
-from dynaroute.model.encoder import Packing
+from dynaroute.model.packing import Packing
 
 
 def test_edge_scores_compare_each_node_with_the_last_one_and_the_load() -> None:

@@ -7,7 +7,8 @@ import torch
 from policies import SMALL_AM, SMALL_AMD, make_policy
 
 from dynaroute.model import PolicyConfig
-from dynaroute.model.encoder import Packing, encode_exactly
+from dynaroute.model.encoder import encode_exactly
+from dynaroute.model.packing import Packing
 
 PACKING = Packing(torch.tensor([4, 9, 1]), 9)
 FEATURES = torch.rand(14, 3, generator=torch.Generator().manual_seed(0))

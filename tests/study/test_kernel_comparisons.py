@@ -9,7 +9,8 @@ from dynaroute.batch import InstanceBatch, RouteBatch
 from dynaroute.construct.choose import Chooser
 from dynaroute.construct.fused import construct_fused
 from dynaroute.model import Policy, PolicyConfig
-from dynaroute.model.encoder import AttentionLayer, Packing
+from dynaroute.model.encoder import AttentionLayer
+from dynaroute.model.packing import Packing
 from dynaroute.search.gpu.batched_search import search_batch
 from dynaroute.search.gpu.kernel_rules import KernelRules
 from dynaroute.study import kernel_comparisons as comparisons

@@ -1,4 +1,9 @@
-"""Choosing nodes one after the other, and the random numbers of samples."""
+"""Choosing nodes one after the other, and the noise that samples are drawn with.
+
+The noise is keyed by its use, and the same on every device and in every batch: each number is a hash of (seed,
+instance, sample, step in the whole solution, node). So a sampled route does not depend on the rest of the batch, and
+kernels can compute the same numbers. Only products modulo 2^32 and shifts are used, which are the same on all devices.
+"""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from torch import Tensor
 
 from dynaroute.batch import InstanceBatch, RouteBatch
 from dynaroute.construct.choose import Chooser, Departures, Follow, MostLikely, Resume, StepInfo, scramble
-from dynaroute.model.encoder import Packing
+from dynaroute.model.packing import Packing
 from dynaroute.model.policy import Left, Memory, Policy
 from dynaroute.model.rules import SegmentRules
 from dynaroute.model.state import RouteState

@@ -18,7 +18,8 @@ from dynaroute.model import decoder as decoder_module
 from dynaroute.model import encoder as encoder_module
 from dynaroute.model import state as state_module
 from dynaroute.model.decoder import Decoder
-from dynaroute.model.encoder import AttentionLayer, Encoder, Packing
+from dynaroute.model.encoder import AttentionLayer, Encoder
+from dynaroute.model.packing import Packing
 from dynaroute.model.pointer import PointerMemory, PointerNetwork
 from dynaroute.model.policy import Memory, Policy
 from dynaroute.model.state import RouteState

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from dynaroute.base.errors import ModelError
 from dynaroute.model.config import PolicyConfig
-from dynaroute.model.encoder import Packing
+from dynaroute.model.packing import Packing
 from dynaroute.model.rules import MOVES, STATES, Outlook
 
 _AT_THE_SAME_PLACE = 1e-4  # added to squared distances, so that their logarithm stays finite

@@ -17,7 +17,8 @@ from dynaroute.base.errors import FileError, ModelError, in_file
 from dynaroute.base.files import checksum_of, write_bytes
 from dynaroute.model.config import PolicyConfig
 from dynaroute.model.decoder import Context, Decoder, Projections
-from dynaroute.model.encoder import Encoder, Packing, encode_exactly
+from dynaroute.model.encoder import Encoder, encode_exactly
+from dynaroute.model.packing import Packing
 from dynaroute.model.saved import (
     FILES_REMEDY,
     FORMAT_VERSION,

@@ -17,7 +17,8 @@ from dynaroute.construct.eager import construct_eagerly, decide, log_probabiliti
 from dynaroute.construct.fused import construct_fused, is_supported
 from dynaroute.draw.variants import VARIANTS, draw_variant_set
 from dynaroute.model import Policy, PolicyConfig
-from dynaroute.model.encoder import AttentionLayer, Packing
+from dynaroute.model.encoder import AttentionLayer
+from dynaroute.model.packing import Packing
 from dynaroute.model.pointer import PointerConfig, PointerNetwork, score_plainly
 from dynaroute.problem.solution import check
 from dynaroute.search.gpu.batched_search import search_batch

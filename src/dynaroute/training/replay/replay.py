@@ -25,7 +25,8 @@ from dynaroute.construct.eager import sum_log_probabilities
 from dynaroute.kernels import LONGEST_ROUTE, LONGEST_SEGMENT, kernels_run_on
 from dynaroute.model.changes import find_change, find_decoder_change, find_encoder_change, warn_once
 from dynaroute.model.decoder import Projections
-from dynaroute.model.encoder import AttentionLayer, Encoder, Packing, encode_exactly
+from dynaroute.model.encoder import AttentionLayer, Encoder, encode_exactly
+from dynaroute.model.packing import Packing
 from dynaroute.model.pointer import PointerNetwork
 from dynaroute.model.policy import Policy
 from dynaroute.model.rules import SegmentRules

@@ -9,7 +9,8 @@ from torch import Tensor
 from torch.nn import functional as F
 from torch.utils.checkpoint import checkpoint
 
-from dynaroute.model.encoder import Packing, encode_exactly
+from dynaroute.model.encoder import encode_exactly
+from dynaroute.model.packing import Packing
 from dynaroute.model.pointer import PointerNetwork, PointerSteps
 from dynaroute.model.policy import Policy
 from dynaroute.model.state import find_feasible

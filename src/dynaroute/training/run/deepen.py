@@ -10,7 +10,8 @@ from torch import Tensor
 from dynaroute.base.errors import OptionError
 from dynaroute.draw.distribution import find_distribution
 from dynaroute.draw.drawing import draw_instances
-from dynaroute.model.encoder import AttentionLayer, Packing
+from dynaroute.model.encoder import AttentionLayer
+from dynaroute.model.packing import Packing
 from dynaroute.model.policy import Policy
 
 _SIZES = (10, 120)

@@ -10,7 +10,7 @@ from torch import nn
 from dynaroute.batch import InstanceBatch, RouteBatch
 from dynaroute.construct.build import construct_once
 from dynaroute.construct.choose import Chooser
-from dynaroute.model.encoder import Packing
+from dynaroute.model.packing import Packing
 from dynaroute.model.policy import Policy
 
 
